@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +18,10 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* owned: the heap blocks, newest first */
-	uint8_t *at;		    /* next free byte of the current block */
-	size_t left;		    /* bytes free after `at` */
-	size_t used;		    /* bytes handed out in all */
-	size_t limit;		    /* most bytes that may be handed out */
+	uint8_t *at;                /* next free byte of the current block */
+	size_t left;                /* bytes free after `at` */
+	size_t used;                /* bytes handed out in all */
+	size_t limit;               /* most bytes that may be handed out */
 };
 
 void arena_init(struct arena *a, size_t limit);

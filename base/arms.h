@@ -15,7 +15,8 @@
 enum arms_kind {
 	ARMS_NOT,
 	ARMS_PURPOSE, /* run on purpose: Makefile, package.json, CI files, conftest.py */
-	ARMS_ITSELF,  /* runs by itself: git hooks and config, .envrc, editor tasks, agent settings */
+	ARMS_ITSELF,  /* runs by itself: git hooks and config, .envrc, editor tasks, agent settings
+		       */
 	ARMS_KIND_N_
 };
 

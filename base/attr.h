@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#define MUST_CHECK	__attribute__((warn_unused_result))
+#define MUST_CHECK        __attribute__((warn_unused_result))
 #define PRINTF_LIKE(a, b) __attribute__((format(printf, a, b)))
 
 /* A function or object that an installed library offers to other programs. */

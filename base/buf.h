@@ -42,7 +42,8 @@ void buf_hex(struct buf *b, const uint8_t *bytes, size_t n); /* lower case */
 void buf_printf(struct buf *b, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) PRINTF_LIKE(2, 0);
 
-/* Room for n more bytes, to be filled by the caller and then counted by buf_grew(); NULL on error. */
+/* Room for n more bytes, to be filled by the caller and then counted by buf_grew(); NULL on error.
+ */
 uint8_t *buf_reserve(struct buf *b, size_t n) MUST_CHECK;
 void buf_grew(struct buf *b, size_t n);
 

@@ -65,11 +65,11 @@ static inline void cleanup_closedir(DIR **dir)
 #define auto_closedir CLEANUP(cleanup_closedir)
 
 /* Moves ownership out of a local pointer or descriptor, leaving "nothing" behind. */
-#define take_ptr(pointer)                        \
-	({                                       \
-		__typeof__(pointer) taken_ = (pointer); \
-		(pointer) = NULL;                \
-		taken_;                          \
+#define take_ptr(pointer)                                                                          \
+	({                                                                                         \
+		__typeof__(pointer) taken_ = (pointer);                                            \
+		(pointer) = NULL;                                                                  \
+		taken_;                                                                            \
 	})
 
 static inline int take_fd_(int *fd)

@@ -15,25 +15,27 @@
 #include "base/value.h"
 
 enum effect_kind {
-	EFFECT_OPAQUE, /* cannot be known; `object` says why. 0: memory nobody wrote is the worst case */
+	EFFECT_OPAQUE, /* cannot be known; `object` says why. 0: memory nobody wrote is the worst
+			  case */
 	EFFECT_READ,   /* object: absolute canonical path */
 	EFFECT_LIST,
-	EFFECT_WRITE,  /* changes an existing file, or makes one */
+	EFFECT_WRITE, /* changes an existing file, or makes one */
 	EFFECT_CREATE,
 	EFFECT_DELETE,
-	EFFECT_RENAME,	   /* object → target */
+	EFFECT_RENAME,     /* object → target */
 	EFFECT_ATTRIBUTES, /* mode, owner, times, xattrs */
-	EFFECT_EXEC,	   /* object: program as named; target: its resolved path where known */
-	EFFECT_CONNECT,	   /* object: host; port */
-	EFFECT_LISTEN,	   /* object: address; port */
-	EFFECT_SEND,	   /* object: what (a path, "stdin", "literal", "environment"); target: the sink (host, program, action) */
-	EFFECT_SIGNAL,	   /* object: pid, name or "all" */
+	EFFECT_EXEC,       /* object: program as named; target: its resolved path where known */
+	EFFECT_CONNECT,    /* object: host; port */
+	EFFECT_LISTEN,     /* object: address; port */
+	EFFECT_SEND,   /* object: what (a path, "stdin", "literal", "environment"); target: the sink
+			  (host, program, action) */
+	EFFECT_SIGNAL, /* object: pid, name or "all" */
 	EFFECT_SPAWN_AGENT,
 	EFFECT_SCHEDULE,
 	EFFECT_REMEMBER,
 	EFFECT_ENVIRONMENT, /* object: variable read or set */
 	EFFECT_PRIVILEGE,   /* object: sudo, setuid, capability ... */
-	EFFECT_ARMS,	    /* object: path of a file that something runs later; base/arms.h */
+	EFFECT_ARMS,        /* object: path of a file that something runs later; base/arms.h */
 	EFFECT_N_
 };
 
@@ -57,8 +59,8 @@ struct effect {
 	enum effect_kind kind;
 	enum effect_certainty certainty;
 	enum label label;     /* of the data that is read or sent */
-	bool recursive;	      /* the object and everything beneath it */
-	uint16_t port;	      /* 0: not known or not meant */
+	bool recursive;       /* the object and everything beneath it */
+	uint16_t port;        /* 0: not known or not meant */
 	const char *object;   /* never NULL */
 	const char *target;   /* or NULL */
 	const char *field;    /* payload field it came from: "command", "path" ... */

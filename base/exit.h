@@ -9,9 +9,9 @@
 
 enum exit_status {
 	EXIT_STATUS_OK = 0,
-	EXIT_STATUS_FAILED = 1,	     /* the command could not do what was asked */
-	EXIT_STATUS_USAGE = 64,	     /* wrong words on the command line */
-	EXIT_STATUS_BUG = 70,	     /* an assertion or an impossible state */
+	EXIT_STATUS_FAILED = 1,      /* the command could not do what was asked */
+	EXIT_STATUS_USAGE = 64,      /* wrong words on the command line */
+	EXIT_STATUS_BUG = 70,        /* an assertion or an impossible state */
 	EXIT_STATUS_UNCONFINED = 71, /* the sandbox could not be applied or not be proved */
 	EXIT_STATUS_RESTART = 75,    /* the engine asks to be started again */
 	EXIT_STATUS_CONFIG = 78,     /* a configuration or policy file was refused */

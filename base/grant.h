@@ -23,11 +23,11 @@
 #include "base/hash.h"
 #include "base/value.h"
 
-#define GRANT_PATHS_MAX	  256
-#define GRANT_HOSTS_MAX	  256
+#define GRANT_PATHS_MAX   256
+#define GRANT_HOSTS_MAX   256
 #define GRANT_SECRETS_MAX 16
 #define GRANT_SOCKETS_MAX 16
-#define GRANT_EXEC_MAX	  64
+#define GRANT_EXEC_MAX    64
 
 enum grant_right {
 	GRANT_READ = 1 << 0,   /* read files, list directories */
@@ -52,17 +52,19 @@ struct grant_path {
 };
 
 enum grant_net {
-	GRANT_NET_NONE,	  /* no network but the command's own loopback */
-	GRANT_NET_HOSTS,  /* only hosts[], enforced by host at run time ("strict") */
-	GRANT_NET_PREFLIGHT, /* open at run time; what the arguments show is checked before the start */
+	GRANT_NET_NONE,      /* no network but the command's own loopback */
+	GRANT_NET_HOSTS,     /* only hosts[], enforced by host at run time ("strict") */
+	GRANT_NET_PREFLIGHT, /* open at run time; what the arguments show is checked before the
+				start */
 	GRANT_NET_OPEN,
 	GRANT_NET_N_
 };
 
 struct grant_host {
-	const char *host; /* lower-case name, ".suffix" for all names below, or a canonical address */
-	uint16_t port;	  /* 0: 80 and 443 */
-	bool private_ok;  /* may resolve to a private, loopback or link-local address */
+	const char
+		*host; /* lower-case name, ".suffix" for all names below, or a canonical address */
+	uint16_t port; /* 0: 80 and 443 */
+	bool private_ok; /* may resolve to a private, loopback or link-local address */
 };
 
 enum grant_secret_kind {
@@ -81,14 +83,16 @@ struct grant_secret {
 };
 
 enum grant_armed {
-	GRANT_ARMED_READONLY, /* armed files cannot be changed (prevented, or restored where a tier cannot prevent) */
+	GRANT_ARMED_READONLY, /* armed files cannot be changed (prevented, or restored where a tier
+				 cannot prevent) */
 	GRANT_ARMED_WRITABLE,
 	GRANT_ARMED_N_
 };
 
 enum grant_git {
 	GRANT_GIT_READONLY, /* the repository's own data is read-only too */
-	GRANT_GIT_COMMIT,   /* objects, refs, index, logs may change; hooks and config are armed files */
+	GRANT_GIT_COMMIT, /* objects, refs, index, logs may change; hooks and config are armed files
+			   */
 	GRANT_GIT_N_
 };
 
@@ -96,14 +100,15 @@ enum grant_git {
 struct grant_limits {
 	uint64_t wall_ms;
 	uint64_t cpu_ms;
-	uint64_t memory_bytes;	  /* of the whole tree of processes */
-	uint64_t processes;	  /* of the whole tree */
-	uint64_t output_bytes;	  /* both streams together */
+	uint64_t memory_bytes;    /* of the whole tree of processes */
+	uint64_t processes;       /* of the whole tree */
+	uint64_t output_bytes;    /* both streams together */
 	uint64_t file_size_bytes; /* of each file written */
 };
 
 struct grant {
-	const char *profile; /* "read-only", "workspace-write", ... for people; grants nothing by itself */
+	const char *profile; /* "read-only", "workspace-write", ... for people; grants nothing by
+				itself */
 	const char *const *roots; /* absolute canonical directories; roots[0] is the workspace */
 	size_t n_roots;
 	const struct grant_path *paths;
@@ -116,9 +121,10 @@ struct grant {
 	size_t n_unix_sockets;
 	const struct grant_secret *secrets;
 	size_t n_secrets;
-	bool may_spawn;	       /* may start programs at all */
-	bool interpreters;     /* shells, python, node ... may be started with code */
-	const char *const *exec; /* program names or absolute paths that may be started; n_exec 0: any */
+	bool may_spawn;    /* may start programs at all */
+	bool interpreters; /* shells, python, node ... may be started with code */
+	const char *const
+		*exec; /* program names or absolute paths that may be started; n_exec 0: any */
 	size_t n_exec;
 	enum grant_armed armed;
 	enum grant_git git;

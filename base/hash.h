@@ -11,7 +11,7 @@
 
 #include "base/attr.h"
 
-#define SHA256_SIZE	32
+#define SHA256_SIZE     32
 #define SHA256_HEX_SIZE 65 /* 64 digits and NUL */
 
 struct sha256 {

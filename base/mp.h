@@ -8,8 +8,8 @@
  * the cursor is dead: every further call returns -EBADMSG too, so that a
  * decoder may check once. mp_reader_end() is 0 only at the last byte.
  *
- * Accepted: nil, bool, integers in -2^63..2^63-1, str, bin, array, map with str keys. Refused: floats,
- * ext, timestamps. Source: https://github.com/msgpack/msgpack/blob/master/spec.md
+ * Accepted: nil, bool, integers in -2^63..2^63-1, str, bin, array, map with str keys. Refused:
+ * floats, ext, timestamps. Source: https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 #pragma once
 
@@ -27,7 +27,16 @@ struct mp_reader {
 	bool failed;
 };
 
-enum mp_type { MP_NIL, MP_BOOL, MP_INT, MP_STR, MP_BIN, MP_ARRAY, MP_MAP, MP_INVALID };
+enum mp_type {
+	MP_NIL,
+	MP_BOOL,
+	MP_INT,
+	MP_STR,
+	MP_BIN,
+	MP_ARRAY,
+	MP_MAP,
+	MP_INVALID
+};
 
 void mp_reader_init(struct mp_reader *r, const void *bytes, size_t n);
 enum mp_type mp_peek(const struct mp_reader *r); /* MP_INVALID at the end or on a refused type */
@@ -37,12 +46,14 @@ int mp_read_int(struct mp_reader *r, int64_t *ret_value) MUST_CHECK;
 int mp_read_uint(struct mp_reader *r, uint64_t max, uint64_t *ret_value) MUST_CHECK;
 /* Valid UTF-8 without NUL, at most max bytes; the slice is not terminated. */
 int mp_read_str(struct mp_reader *r, size_t max, const char **ret_text, size_t *ret_n) MUST_CHECK;
-int mp_read_bin(struct mp_reader *r, size_t max, const uint8_t **ret_bytes, size_t *ret_n) MUST_CHECK;
+int mp_read_bin(struct mp_reader *r, size_t max, const uint8_t **ret_bytes, size_t *ret_n)
+	MUST_CHECK;
 /* The count is checked against the bytes that are left: at least one a item, two a pair. */
 int mp_read_array(struct mp_reader *r, uint32_t max, uint32_t *ret_n) MUST_CHECK;
 int mp_read_map(struct mp_reader *r, uint32_t max, uint32_t *ret_n) MUST_CHECK;
 /* Passes over one item of any type, nested at most depth; the slice is its bytes. */
-int mp_skip(struct mp_reader *r, unsigned depth, const uint8_t **ret_bytes, size_t *ret_n) MUST_CHECK;
+int mp_skip(struct mp_reader *r, unsigned depth, const uint8_t **ret_bytes, size_t *ret_n)
+	MUST_CHECK;
 int mp_reader_end(const struct mp_reader *r) MUST_CHECK;
 
 /* One whole item into a tree; refuses duplicate keys. */

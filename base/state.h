@@ -18,12 +18,14 @@ int state_config_dir(char **ret_path) MUST_CHECK;
 /* `workspace` must be a real path. The directory is not made. */
 int state_id(const char *workspace, char **ret_id) MUST_CHECK;
 int state_dir(const char *workspace, char **ret_path) MUST_CHECK;
-/* The directory made 0700, checked to be ours and closed to others (-EPERM otherwise); an O_PATH-less directory descriptor. */
+/* The directory made 0700, checked to be ours and closed to others (-EPERM otherwise); an
+ * O_PATH-less directory descriptor. */
 int state_dir_open(const char *workspace, char **ret_path, int *ret_fd) MUST_CHECK;
 /*
  * `name` ("engine.sock") in the state directory, or in $XDG_RUNTIME_DIR/interlock/<id>/ when that
  * path is too long for sockaddr_un.
  */
 int state_socket_path(const char *workspace, const char *name, char **ret_path) MUST_CHECK;
-/* The nearest directory from `start` upwards that has state or a .git or an interlock.yaml; real path. */
+/* The nearest directory from `start` upwards that has state or a .git or an interlock.yaml; real
+ * path. */
 int state_find_workspace(const char *start, char **ret_workspace) MUST_CHECK;

@@ -44,9 +44,10 @@ struct value {
 	enum value_kind kind;
 	bool boolean;
 	int64_t integer;
-	const char *text; /* VALUE_TEXT: terminated, size bytes; VALUE_BIN: size bytes */
-	size_t size;	  /* bytes, or number of items or pairs */
-	const struct value *items;	/* VALUE_ARRAY */
+	const char *text;          /* VALUE_TEXT: terminated, size bytes; VALUE_BIN: size bytes */
+	size_t size;               /* bytes, or number of items or pairs */
+	size_t capacity;           /* of items or pairs while the tree is being built */
+	const struct value *items; /* VALUE_ARRAY */
 	const struct value_pair *pairs; /* VALUE_MAP */
 };
 
@@ -57,11 +58,26 @@ const struct value *value_get(const struct value *v, const char *key);
 /* NULL unless that key holds text. */
 const char *value_get_text(const struct value *v, const char *key);
 
-/* Building; every constructor returns NULL when the arena is full. Text and children are borrowed. */
+/* Building; every constructor returns NULL when the arena is full. Text and children are borrowed.
+ */
 struct value *value_new(struct arena *a, enum value_kind kind) MUST_CHECK;
 struct value *value_text(struct arena *a, const char *text, size_t n) MUST_CHECK; /* copies */
 struct value *value_int(struct arena *a, int64_t integer) MUST_CHECK;
 struct value *value_bool(struct arena *a, bool boolean) MUST_CHECK;
+struct value *value_map(struct arena *a, size_t capacity) MUST_CHECK;
+struct value *value_array(struct arena *a, size_t capacity) MUST_CHECK;
+/*
+ * 0; -ENOMEM when map, array or value is NULL (so that constructors may be nested and checked
+ * here once); -E2BIG over the capacity; -EEXIST for a second equal key. The key is borrowed, an
+ * array item is copied (not what it points to).
+ */
+int value_put(struct value *map, const char *key, const struct value *value) MUST_CHECK;
+int value_push(struct value *array, const struct value *item) MUST_CHECK;
+
+/* For qsort() over an array of pointers to pairs: by the bytes of the keys. */
+int value_compare_keys(const void *x, const void *y);
+/* False for two equal keys, and when the arena is too small to tell. */
+bool value_keys_unique(struct arena *a, const struct value_pair *pairs, size_t n);
 
 /*
  * JSON text (RFC 8259) of at most limit bytes, by jansson: duplicate keys, floats, NUL and

@@ -1,8 +1,8 @@
 /*
  * YAML files that people write (config, policy) into a value tree with places,
  * by libyaml. Strict: one document, no anchors, aliases, tags, merge or duplicate
- * keys, no floats; plain scalars true/false are booleans, decimal digits integers, "~"/null/empty nil,
- * everything else text. Limits: 1 MiB, nesting VALUE_DEPTH_MAX.
+ * keys, no floats; plain scalars true/false are booleans, decimal digits integers, "~"/null/empty
+ * nil, everything else text. Limits: 1 MiB, nesting VALUE_DEPTH_MAX.
  *
  * Every node remembers its place, so that a refusal can say file:line:column.
  */
