@@ -1,0 +1,12 @@
+/*
+ * The commands of `interlock`. Each is cmd_NAME.c with one function: argv[0] is the
+ * command's name, the result an exit status of base/exit.h. Messages for people go
+ * to stderr, results to stdout.
+ */
+#pragma once
+
+int cmd_help(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* `interlock internal-engine ...` and friends: replaced by the libexec program. */
+int cmd_internal(int argc, char **argv);
