@@ -31,7 +31,8 @@ int cmd_internal(int argc, char **argv)
 		return EXIT_STATUS_FAILED;
 	r = program_path(other ? other : name, &path);
 	if (r != 0) {
-		(void)fprintf(stderr, "interlock: %s is not installed: %s\n", other ? other : name, strerror(-r));
+		(void)fprintf(stderr, "interlock: %s is not installed: %s\n", other ? other : name,
+			strerror(-r));
 		return EXIT_STATUS_FAILED;
 	}
 	(void)execv(path, argv);

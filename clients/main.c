@@ -60,8 +60,10 @@ int main(int argc, char **argv)
 		name = "version";
 	for (size_t i = 0; i < N_ELEMENTS(commands); i++) {
 		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv);
+			return commands[i].run(
+				argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv);
 	}
-	(void)fprintf(stderr, "interlock: there is no command \"%s\"; `interlock help` lists them\n", name);
+	(void)fprintf(stderr,
+		"interlock: there is no command \"%s\"; `interlock help` lists them\n", name);
 	return EXIT_STATUS_USAGE;
 }
