@@ -7,6 +7,10 @@
 
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_logs(int argc, char **argv);
+int cmd_start(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
 
 /* `interlock internal-engine ...` and friends: replaced by the libexec program. */
 int cmd_internal(int argc, char **argv);

@@ -17,6 +17,10 @@ struct command {
 
 /* In the order of `interlock help`. */
 static const struct command commands[] = {
+	{ "start", cmd_start, "start the engine for a workspace, supervised" },
+	{ "stop", cmd_stop, "stop it" },
+	{ "list", cmd_list, "show the known workspaces" },
+	{ "logs", cmd_logs, "show the log of a workspace" },
 	{ "help", cmd_help, "show this list" },
 	{ "version", cmd_version, "show the version" },
 	{ "internal-engine", cmd_internal, NULL },
