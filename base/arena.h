@@ -14,6 +14,8 @@
 
 #include "base/cleanup.h"
 
+IL_API_BEGIN
+
 struct arena_block;
 
 struct arena {
@@ -40,3 +42,5 @@ char *arena_text(struct arena *a, const char *text, size_t n) MUST_CHECK;
 char *arena_printf(struct arena *a, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
 
 #define auto_arena CLEANUP(arena_done)
+
+IL_API_END

@@ -21,6 +21,8 @@
 
 #include "base/cleanup.h"
 
+IL_API_BEGIN
+
 struct buf {
 	uint8_t *data; /* owned; NULL while nothing was written */
 	size_t size;
@@ -58,3 +60,5 @@ int buf_take(struct buf *b, uint8_t **ret_data, size_t *ret_size) MUST_CHECK;
 int buf_take_text(struct buf *b, char **ret_text) MUST_CHECK;
 
 #define auto_buf CLEANUP(buf_done)
+
+IL_API_END

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attr.h"
+
+IL_API_BEGIN
+
 struct clock {
 	uint64_t (*monotonic_ms)(void *ctx);
 	int64_t (*wall_ns)(void *ctx);
@@ -33,3 +37,5 @@ static inline int64_t clock_wall_ns(const struct clock *c)
 void rfc3339_format(int64_t wall_ns, char ret_text[static RFC3339_SIZE]);
 /* Accepts what rfc3339_format() writes, with 0-9 digits of fraction. */
 int rfc3339_parse(const char *text, int64_t *ret_wall_ns) __attribute__((warn_unused_result));
+
+IL_API_END

@@ -14,6 +14,8 @@
 #include "base/arena.h"
 #include "base/value.h"
 
+IL_API_BEGIN
+
 enum effect_kind {
 	EFFECT_OPAQUE, /* cannot be known; `object` says why. 0: memory nobody wrote is the worst
 			  case */
@@ -78,3 +80,5 @@ bool effect_kind_mutates(enum effect_kind kind);
 
 /* For records and replies; NULL when the arena is full. */
 const struct value *effect_to_value(struct arena *a, const struct effect *e) MUST_CHECK;
+
+IL_API_END

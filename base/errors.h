@@ -14,6 +14,8 @@
 
 #include "base/attr.h"
 
+IL_API_BEGIN
+
 /* Turns a condition nobody handled into an error that may travel. */
 static inline int err_fold(int r)
 {
@@ -34,3 +36,5 @@ struct diag {
 /* Fills diag (which may be NULL) and returns r, so that callers can `return diag_set(...)`. */
 int diag_set(struct diag *diag, int r, uint32_t line, uint32_t column, const char *format, ...)
 	PRINTF_LIKE(5, 6);
+
+IL_API_END

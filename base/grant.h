@@ -23,6 +23,8 @@
 #include "base/hash.h"
 #include "base/value.h"
 
+IL_API_BEGIN
+
 #define GRANT_PATHS_MAX   256
 #define GRANT_HOSTS_MAX   256
 #define GRANT_SECRETS_MAX 16
@@ -160,3 +162,5 @@ bool grant_subset(const struct grant *g, const struct grant *ceiling, struct dia
  * place counts; hide wins at equal length), without system_readable.
  */
 uint32_t grant_rights_on(const struct grant *g, const char *path);
+
+IL_API_END

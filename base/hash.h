@@ -11,6 +11,8 @@
 
 #include "base/attr.h"
 
+IL_API_BEGIN
+
 #define SHA256_SIZE     32
 #define SHA256_HEX_SIZE 65 /* 64 digits and NUL */
 
@@ -31,3 +33,5 @@ void hmac_sha256(const void *key, size_t n_key, const void *bytes, size_t n,
 void hex_encode(const uint8_t *bytes, size_t n, char *ret_text); /* 2n + 1 bytes */
 /* Exactly 2n lower-case digits, or -EINVAL. */
 int hex_decode(const char *text, uint8_t *ret_bytes, size_t n) MUST_CHECK;
+
+IL_API_END

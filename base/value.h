@@ -19,6 +19,8 @@
 #include "base/buf.h"
 #include "base/errors.h"
 
+IL_API_BEGIN
+
 #define VALUE_DEPTH_MAX 16
 
 enum value_kind {
@@ -87,3 +89,5 @@ int value_from_json(struct arena *a, const char *json, size_t n, const struct va
 	struct diag *reterr_diag) MUST_CHECK;
 /* Compact JSON, keys in tree order; VALUE_BIN becomes base64 text. */
 void value_to_json(struct buf *b, const struct value *v);
+
+IL_API_END
