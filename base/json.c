@@ -1,7 +1,10 @@
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/value.h"
+
+#define SORTED_ON_STACK 32
 
 static json_t *json_free(json_t *json)
 {
@@ -169,7 +172,7 @@ static void json_base64(struct buf *b, const uint8_t *bytes, size_t n)
 	buf_byte(b, '"');
 }
 
-void value_to_json(struct buf *b, const struct value *v)
+static void json_scalar(struct buf *b, const struct value *v)
 {
 	switch (v->kind) {
 	case VALUE_NIL:
@@ -188,27 +191,69 @@ void value_to_json(struct buf *b, const struct value *v)
 		json_base64(b, (const uint8_t *)v->text, v->size);
 		return;
 	case VALUE_ARRAY:
-		buf_byte(b, '[');
-		for (size_t i = 0; i < v->size; i++) {
-			if (i > 0)
-				buf_byte(b, ',');
-			value_to_json(b, &v->items[i]);
-		}
-		buf_byte(b, ']');
-		return;
 	case VALUE_MAP:
-		buf_byte(b, '{');
-		for (size_t i = 0; i < v->size; i++) {
-			if (i > 0)
-				buf_byte(b, ',');
-			json_text(b, v->pairs[i].key, v->pairs[i].n_key);
-			buf_byte(b, ':');
-			value_to_json(b, v->pairs[i].value);
-		}
-		buf_byte(b, '}');
-		return;
 	case VALUE_N_:
 		break;
 	}
 	b->error = b->error ? b->error : -EINVAL;
+}
+
+static void json_write(struct buf *b, const struct value *v, bool sorted);
+
+static void json_map(struct buf *b, const struct value *v, bool sorted)
+{
+	const struct value_pair *few[SORTED_ON_STACK];
+	auto_free const struct value_pair **many = NULL;
+	const struct value_pair **pairs = few;
+
+	if (v->size > SORTED_ON_STACK) {
+		many = calloc(v->size, sizeof(*many));
+		if (!many) {
+			b->error = b->error ? b->error : -ENOMEM;
+			return;
+		}
+		pairs = many;
+	}
+	for (size_t i = 0; i < v->size; i++)
+		pairs[i] = &v->pairs[i];
+	if (sorted)
+		qsort(pairs, v->size, sizeof(*pairs), value_compare_keys);
+	buf_byte(b, '{');
+	for (size_t i = 0; i < v->size; i++) {
+		if (i > 0)
+			buf_byte(b, ',');
+		json_text(b, pairs[i]->key, pairs[i]->n_key);
+		buf_byte(b, ':');
+		json_write(b, pairs[i]->value, sorted);
+	}
+	buf_byte(b, '}');
+}
+
+static void json_write(struct buf *b, const struct value *v, bool sorted)
+{
+	if (v->kind == VALUE_MAP) {
+		json_map(b, v, sorted);
+		return;
+	}
+	if (v->kind != VALUE_ARRAY) {
+		json_scalar(b, v);
+		return;
+	}
+	buf_byte(b, '[');
+	for (size_t i = 0; i < v->size; i++) {
+		if (i > 0)
+			buf_byte(b, ',');
+		json_write(b, &v->items[i], sorted);
+	}
+	buf_byte(b, ']');
+}
+
+void value_to_json(struct buf *b, const struct value *v)
+{
+	json_write(b, v, false);
+}
+
+void value_to_canonical_json(struct buf *b, const struct value *v)
+{
+	json_write(b, v, true);
 }

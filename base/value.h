@@ -89,5 +89,7 @@ int value_from_json(struct arena *a, const char *json, size_t n, const struct va
 	struct diag *reterr_diag) MUST_CHECK;
 /* Compact JSON, keys in tree order; VALUE_BIN becomes base64 text. */
 void value_to_json(struct buf *b, const struct value *v);
+/* The same with the keys of every map sorted by their bytes: one spelling a value. */
+void value_to_canonical_json(struct buf *b, const struct value *v);
 
 IL_API_END
