@@ -24,10 +24,9 @@
 #include "base/value.h"
 #include "ipc/role.h"
 
-#define MESSAGE_PROTOCOL   1 /* the version spoken here; agreed in hello */
-#define MESSAGE_FIELDS_MAX 16
-#define MESSAGE_ARENA_LIMIT                                                                        \
-	(24u << 20) /* enough for any frame of 1 MiB that is not made to be wide */
+#define MESSAGE_PROTOCOL    1 /* the version spoken here; agreed in hello */
+#define MESSAGE_FIELDS_MAX  16
+#define MESSAGE_ARENA_LIMIT (16u << 20) /* any frame of 1 MiB that is not made to be wide */
 
 /* Every message. The names on the wire are the lower-case words. */
 enum message_kind {
@@ -259,8 +258,8 @@ enum message_error {
 const char *message_error_name(enum message_error error);
 
 /*
- * The 13 kinds of event that are about actions and answers, and ours. The body of an
- * `event` is checked against the fields of its kind too.
+ * The 13 kinds of event that are about actions and answers, and ours. Their fields are
+ * in docs/protocol.md; `data` of an `event` holds them.
  */
 enum event_kind {
 	EVENT_LLM_TOKEN,
