@@ -28,16 +28,16 @@
 #include "base/hash.h"
 #include "base/value.h"
 
-#define IL_AUDIT_ENTRY_MAX  (2u << 20) /* bytes of one line; -E2BIG beyond */
-#define IL_AUDIT_ID_SIZE    37	       /* a UUID as text, and NUL */
+#define IL_AUDIT_ENTRY_MAX (2u << 20) /* bytes of one line; -E2BIG beyond */
+#define IL_AUDIT_ID_SIZE   37         /* a UUID as text, and NUL */
 
 struct il_audit;
 
 struct il_audit_options {
-	const char *dir;	   /* made 0700 if absent */
-	uint64_t segment_bytes;	   /* 0: 64 MiB */
-	uint32_t checkpoint_every; /* entries; 0: 1024 */
-	const struct clock *clock; /* NULL: the machine's */
+	const char *dir;                   /* made 0700 if absent */
+	uint64_t segment_bytes;            /* 0: 64 MiB */
+	uint32_t checkpoint_every;         /* entries; 0: 1024 */
+	const struct clock *clock;         /* NULL: the machine's */
 	const char *const *anchor_command; /* argv that gets each checkpoint on stdin, or NULL */
 	bool anchor_syslog;
 };
@@ -67,13 +67,15 @@ struct il_audit_receipt {
 	uint8_t hash[SHA256_SIZE];
 };
 
-/* r: 0 when durable, else -errno and the entry must be taken as not recorded. Runs on the log's thread. */
+/* r: 0 when durable, else -errno and the entry must be taken as not recorded. Runs on the log's
+ * thread. */
 typedef void (*il_audit_done_fn)(void *ctx, int r, const struct il_audit_receipt *receipt);
 
 enum il_audit_condition {
 	IL_AUDIT_E_LOCKED = 1, /* another writer has this log */
-	IL_AUDIT_E_BROKEN,     /* the tail does not continue what the head file says; reterr_diag has it */
-	IL_AUDIT_E_NO_KEY,     /* the key file is missing though entries exist */
+	IL_AUDIT_E_BROKEN, /* the tail does not continue what the head file says; reterr_diag has it
+			    */
+	IL_AUDIT_E_NO_KEY, /* the key file is missing though entries exist */
 };
 
 /*
@@ -119,24 +121,24 @@ IL_API const char *il_audit_damage_name(enum il_audit_damage damage);
 
 struct il_audit_verify_options {
 	const char *dir;
-	const char *key;	 /* text of the verification key, or NULL */
+	const char *key;         /* text of the verification key, or NULL */
 	const char *anchor_file; /* checkpoints that an anchor command kept, or NULL */
-	uint64_t from_seq;	 /* 0: from the first */
-	uint64_t to_seq;	 /* 0: to the last */
-	unsigned threads;	 /* 0: all cores */
-	bool reference_format;	 /* a log of the reference system */
+	uint64_t from_seq;       /* 0: from the first */
+	uint64_t to_seq;         /* 0: to the last */
+	unsigned threads;        /* 0: all cores */
+	bool reference_format;   /* a log of the reference system */
 };
 
 struct il_audit_report {
-	int status; /* EXIT_VERIFY_*: 0 intact, 1 broken, 2 cannot tell */
+	int status;    /* EXIT_VERIFY_*: 0 intact, 1 broken, 2 cannot tell */
 	bool anchored; /* a key or an anchor was checked, not only consistency */
 	uint64_t n_entries;
 	uint64_t first_seq;
 	uint64_t last_seq;
 	enum il_audit_damage damage;
-	uint64_t bad_seq; /* first bad entry; 0: none */
-	char where[256];  /* "0003.jsonl:17", "head" ... */
-	char text[256];	  /* one sentence */
+	uint64_t bad_seq;              /* first bad entry; 0: none */
+	char where[256];               /* "0003.jsonl:17", "head" ... */
+	char text[256];                /* one sentence */
 	int64_t unratcheted_window_ms; /* how long a stolen machine could rewrite, at most */
 };
 IL_API int il_audit_verify(const struct il_audit_verify_options *options,
@@ -144,7 +146,7 @@ IL_API int il_audit_verify(const struct il_audit_verify_options *options,
 
 struct il_audit_query {
 	const char *session, *event, *action_type, *verdict, *origin; /* NULL: any */
-	int64_t since_ns, until_ns;			     /* 0: open */
+	int64_t since_ns, until_ns;                                   /* 0: open */
 	uint64_t from_seq;
 	uint64_t limit; /* 0: all */
 	bool newest_first;

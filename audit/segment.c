@@ -1,0 +1,151 @@
+#include "audit/segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "base/cleanup.h"
+#include "base/num.h"
+
+#define SEGMENT_SUFFIX ".jsonl"
+#define SEGMENT_DIGITS 8
+
+void segment_name(uint32_t number, char ret_name[static SEGMENT_NAME_SIZE])
+{
+	(void)snprintf(ret_name, SEGMENT_NAME_SIZE, "%08u" SEGMENT_SUFFIX, number % 100000000u);
+}
+
+static bool number_of(const char *name, uint32_t *ret_number)
+{
+	char digits[SEGMENT_DIGITS + 1] = "";
+
+	if (strlen(name) != SEGMENT_DIGITS + strlen(SEGMENT_SUFFIX) ||
+		strcmp(name + SEGMENT_DIGITS, SEGMENT_SUFFIX) != 0)
+		return false;
+	memcpy(digits, name, SEGMENT_DIGITS);
+	return num_parse_u32(digits, 1, 99999999, ret_number) == 0;
+}
+
+static int compare_numbers(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+
+	return (a > b) - (a < b);
+}
+
+int segment_list(int dir_fd, uint32_t **ret_numbers, size_t *ret_n)
+{
+	auto_free uint32_t *numbers = NULL;
+	auto_closedir DIR *dir = NULL;
+	size_t n = 0, capacity = 0;
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		cleanup_close(&fd);
+		return -errno;
+	}
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		uint32_t number;
+
+		if (!number_of(entry->d_name, &number))
+			continue;
+		if (n == capacity) {
+			uint32_t *grown = realloc(numbers,
+				(capacity = capacity ? 2 * capacity : 16) * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			numbers = grown;
+		}
+		numbers[n++] = number;
+	}
+	if (n > 0)
+		qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	*ret_numbers = take_ptr(numbers);
+	*ret_n = n;
+	return 0;
+}
+
+int segment_open(int dir_fd, uint32_t number, uint64_t preallocate, int *ret_fd)
+{
+	char name[SEGMENT_NAME_SIZE];
+	auto_close int fd = -1;
+
+	segment_name(number, name);
+	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	/* Only a matter of speed: not every file system can, and a full disk shows itself at the
+	 * write. */
+	(void)fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)preallocate);
+	if (fsync(fd) < 0 || fsync(dir_fd) < 0)
+		return -errno;
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+/* Reads [at, at + n) or fails. */
+static int read_at(int fd, char *bytes, size_t n, off_t at)
+{
+	while (n > 0) {
+		ssize_t got = pread(fd, bytes, n, at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		bytes += got;
+		n -= (size_t)got;
+		at += got;
+	}
+	return 0;
+}
+
+int segment_tail_read(int fd, struct segment_tail *ret_tail)
+{
+	/* A torn line and the last whole one, both of the largest size. */
+	const off_t most = 2 * (off_t)IL_AUDIT_ENTRY_MAX + 2;
+	auto_free char *bytes = NULL;
+	struct segment_tail t = { 0 };
+	char *last, *before;
+	struct stat st;
+	size_t n;
+	off_t from;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	from = st.st_size > most ? st.st_size - most : 0;
+	n = (size_t)(st.st_size - from);
+	bytes = malloc(n + 1);
+	if (!bytes)
+		return -ENOMEM;
+	r = read_at(fd, bytes, n, from);
+	if (r != 0)
+		return r;
+	t.size = st.st_size;
+	last = n > 0 ? memrchr(bytes, '\n', n) : NULL;
+	if (!last) {
+		if (from > 0)
+			return -EUCLEAN; /* no line that long was ever written */
+		*ret_tail = t;
+		return 0;
+	}
+	before = last > bytes ? memrchr(bytes, '\n', (size_t)(last - bytes)) : NULL;
+	before = before ? before + 1 : bytes;
+	t.n_line = (size_t)(last - before);
+	t.line = strndup(before, t.n_line);
+	t.line_at = from + (before - bytes);
+	t.end = from + (last - bytes) + 1;
+	if (!t.line)
+		return -ENOMEM;
+	*ret_tail = t;
+	return 0;
+}
