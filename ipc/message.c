@@ -37,6 +37,8 @@ enum message_right message_right(enum message_kind kind, enum role sender, enum 
 
 static bool is_word(const char *words, const char *text, size_t n)
 {
+	if (memchr(text, ' ', n))
+		return false; /* two neighbours are not one word */
 	for (const char *at = words; n > 0 && (at = strstr(at, text)) != NULL; at += n) {
 		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
 			return true;
