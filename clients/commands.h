@@ -7,6 +7,7 @@
 
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
+int cmd_audit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_start(int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "stop", cmd_stop, "stop it" },
 	{ "list", cmd_list, "show the known workspaces" },
 	{ "logs", cmd_logs, "show the log of a workspace" },
+	{ "audit", cmd_audit, "verify and read the record" },
 	{ "help", cmd_help, "show this list" },
 	{ "version", cmd_version, "show the version" },
 	{ "internal-engine", cmd_internal, NULL },
