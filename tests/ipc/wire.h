@@ -46,7 +46,7 @@ struct wire {
 	size_t n_bulk, bulk_at;
 };
 
-static void wire_on_ready(void *ctx, struct connection *c)
+static __attribute__((unused)) void wire_on_ready(void *ctx, struct connection *c)
 {
 	struct wire *w = ctx;
 
@@ -54,7 +54,8 @@ static void wire_on_ready(void *ctx, struct connection *c)
 	w->n_ready++;
 }
 
-static bool wire_on_canary(void *ctx, struct connection *c, const char *report, size_t n)
+static __attribute__((unused)) bool wire_on_canary(
+	void *ctx, struct connection *c, const char *report, size_t n)
 {
 	struct wire *w = ctx;
 
@@ -64,7 +65,7 @@ static bool wire_on_canary(void *ctx, struct connection *c, const char *report, 
 	return w->canary_good;
 }
 
-static void wire_bulk(struct wire *w, struct connection *c, uint64_t stream)
+static __attribute__((unused)) void wire_bulk(struct wire *w, struct connection *c, uint64_t stream)
 {
 	while (w->bulk && w->bulk_at < w->n_bulk) {
 		size_t sent = 0;
@@ -76,7 +77,7 @@ static void wire_bulk(struct wire *w, struct connection *c, uint64_t stream)
 	}
 }
 
-static void wire_answer(struct connection *c, const struct message *m)
+static __attribute__((unused)) void wire_answer(struct connection *c, const struct message *m)
 {
 	struct arena a;
 	struct value *body;
@@ -97,7 +98,8 @@ static void wire_answer(struct connection *c, const struct message *m)
 	arena_done(&a);
 }
 
-static void wire_on_message(void *ctx, struct connection *c, const struct message *m)
+static __attribute__((unused)) void wire_on_message(
+	void *ctx, struct connection *c, const struct message *m)
 {
 	struct wire *w = ctx;
 
@@ -114,7 +116,8 @@ static void wire_on_message(void *ctx, struct connection *c, const struct messag
 		connection_close(c);
 }
 
-static void wire_on_cancelled(void *ctx, struct connection *c, uint64_t stream)
+static __attribute__((unused)) void wire_on_cancelled(
+	void *ctx, struct connection *c, uint64_t stream)
 {
 	struct wire *w = ctx;
 
@@ -123,7 +126,7 @@ static void wire_on_cancelled(void *ctx, struct connection *c, uint64_t stream)
 	w->n_cancelled++;
 }
 
-static void wire_on_credit(void *ctx, struct connection *c, uint64_t stream)
+static __attribute__((unused)) void wire_on_credit(void *ctx, struct connection *c, uint64_t stream)
 {
 	struct wire *w = ctx;
 
@@ -131,7 +134,7 @@ static void wire_on_credit(void *ctx, struct connection *c, uint64_t stream)
 	wire_bulk(w, c, stream);
 }
 
-static void wire_on_refused(void *ctx, struct connection *c,
+static __attribute__((unused)) void wire_on_refused(void *ctx, struct connection *c,
 	const struct connection_refusal *refusal, uint64_t n_suppressed)
 {
 	struct wire *w = ctx;
@@ -143,7 +146,7 @@ static void wire_on_refused(void *ctx, struct connection *c,
 	w->refused_kind = refusal->kind;
 }
 
-static void wire_on_closed(void *ctx, struct connection *c)
+static __attribute__((unused)) void wire_on_closed(void *ctx, struct connection *c)
 {
 	struct wire *w = ctx;
 
@@ -152,7 +155,8 @@ static void wire_on_closed(void *ctx, struct connection *c)
 	w->n_closed++;
 }
 
-static void wire_add_token(struct wire *w, enum role role, bool single_use, char *ret_token)
+static __attribute__((unused)) void wire_add_token(
+	struct wire *w, enum role role, bool single_use, char *ret_token)
 {
 	struct token_entry what = {
 		.role = role, .uid = geteuid(), .tag = (uint64_t)role, .single_use = single_use
@@ -163,7 +167,7 @@ static void wire_add_token(struct wire *w, enum role role, bool single_use, char
 		token_book_add(&w->book, ret_token, &what, clock_monotonic_ms(&clock_system)), 0);
 }
 
-static void wire_open(struct wire *w, const struct connection_quota *quota)
+static __attribute__((unused)) void wire_open(struct wire *w, const struct connection_quota *quota)
 {
 	struct connection_server_config config = {
 		.loop = &w->loop,
@@ -200,7 +204,7 @@ static void wire_open(struct wire *w, const struct connection_quota *quota)
 	w->answer = true;
 }
 
-static void wire_done(struct wire *w)
+static __attribute__((unused)) void wire_done(struct wire *w)
 {
 	connection_server_close(w->server);
 	(void)uv_run(&w->loop, UV_RUN_DEFAULT);
@@ -209,13 +213,13 @@ static void wire_done(struct wire *w)
 	assert_int_equal(rmdir(w->directory), 0); /* the sockets are gone */
 }
 
-static void settle(struct wire *w)
+static __attribute__((unused)) void settle(struct wire *w)
 {
 	for (unsigned i = 0; i < 50; i++)
 		(void)uv_run(&w->loop, UV_RUN_NOWAIT);
 }
 
-static int wire_dial(const char *path)
+static __attribute__((unused)) int wire_dial(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -226,7 +230,7 @@ static int wire_dial(const char *path)
 	return fd;
 }
 
-static void wire_put(struct wire *w, int fd, const void *bytes, size_t n)
+static __attribute__((unused)) void wire_put(struct wire *w, int fd, const void *bytes, size_t n)
 {
 	const uint8_t *at = bytes;
 
@@ -245,7 +249,7 @@ static void wire_put(struct wire *w, int fd, const void *bytes, size_t n)
 }
 
 /* A message given as JSON. */
-static void wire_say(
+static __attribute__((unused)) void wire_say(
 	struct wire *w, int fd, enum message_kind kind, uint64_t stream, const char *json)
 {
 	struct buf b = BUF_INIT(2 * FRAME_LIMIT);
@@ -264,7 +268,8 @@ static void wire_say(
 	arena_done(&a);
 }
 
-static void wire_hello(struct wire *w, int fd, const char *role, const char *token)
+static __attribute__((unused)) void wire_hello(
+	struct wire *w, int fd, const char *role, const char *token)
 {
 	char json[200];
 
@@ -275,7 +280,7 @@ static void wire_hello(struct wire *w, int fd, const char *role, const char *tok
 }
 
 /* The next message from the server, or MESSAGE_NONE at the end of the stream. */
-static struct message wire_hear(struct wire *w, struct client *c)
+static __attribute__((unused)) struct message wire_hear(struct wire *w, struct client *c)
 {
 	struct message m = { 0 };
 
@@ -288,13 +293,13 @@ static struct message wire_hear(struct wire *w, struct client *c)
 	}
 }
 
-static void wire_client(struct client *c, int fd)
+static __attribute__((unused)) void wire_client(struct client *c, int fd)
 {
 	assert_int_equal(client_adopt(c, fd), 0);
 }
 
 /* A peer that has said hello with a good token. */
-static void wire_join(struct wire *w, struct client *c, enum role role)
+static __attribute__((unused)) void wire_join(struct wire *w, struct client *c, enum role role)
 {
 	const char *path = role == ROLE_AGENT ? w->agent_path : w->engine_path;
 	const char *token = role == ROLE_AGENT      ? w->agent_token
@@ -307,7 +312,8 @@ static void wire_join(struct wire *w, struct client *c, enum role role)
 }
 
 /* The peer was told this error on stream 0, and then the stream ended. */
-static void assert_refused(struct wire *w, struct client *c, enum message_error error)
+static __attribute__((unused)) void assert_refused(
+	struct wire *w, struct client *c, enum message_error error)
 {
 	struct message m = wire_hear(w, c);
 
