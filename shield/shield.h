@@ -180,6 +180,7 @@ struct il_context {
 	bool can_ask; /* somebody can be asked; else an ask without anybody is a deny */
 	bool otr;     /* off the record: every mutating action is refused */
 	uint64_t now_ms;
+	int64_t wall_ns; /* for rules with `until`; 0: not known, such an allow is over */
 	const char *state_dir, *config_dir, *program_dir; /* Interlock's own places, protected */
 	const char *origin; /* "agent", "mcp", "hook" ... */
 	enum il_judge_answer judge; /* tier 2's answer, if it was asked */
