@@ -2,11 +2,11 @@
  * One job of the program interlock-files: what the engine asks, under which
  * grant, and what comes back.
  *
- *	engine: files_job_encode() → a memfd, descriptor 3 of the worker
- *	worker: confines itself to the grant, works, files_answer_encode() → descriptor 4, a pipe
+ *	engine: files_job_encode() → a memfd, the worker's standard input
+ *	worker: confines itself to the grant, works, files_answer_encode() → standard output, a pipe
  *	engine: reads the pipe to its end (at most FILES_ANSWER_LIMIT) → files_answer_decode()
  *
- * The worker has no other descriptor, no network and no child; it exits 0 when
+ * The worker has no other descriptor but stderr, no network and no child; it exits 0 when
  * it has answered, whatever the answer is, 71 when it could not confine itself
  * and 70 for a job it cannot read. An answer that is cut is no answer.
  *
@@ -31,8 +31,6 @@
 #include "base/grant.h"
 #include "base/value.h"
 
-#define FILES_JOB_FD       3
-#define FILES_ANSWER_FD    4
 #define FILES_JOB_LIMIT    (1u << 20)
 #define FILES_ANSWER_LIMIT (2u << 20)
 
