@@ -1,10 +1,13 @@
 #include "audit/line.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 
 #define HEX_DIGITS (SHA256_HEX_SIZE - 1)
+
+/* What the strict reader would refuse is never written: the buffer keeps -EILSEQ. */
 
 /* Parts are joined without looking, so only the very first key has no comma before it. */
 static void put_key(struct buf *b, const char *key)
@@ -18,10 +21,15 @@ static void put_text(struct buf *b, const char *key, const char *text)
 {
 	struct value v = { .kind = VALUE_TEXT, .text = text, .size = text ? strlen(text) : 0 };
 
+	size_t start;
+
 	if (!text)
 		return;
 	put_key(b, key);
+	start = b->size + 1;
 	value_to_canonical_json(b, &v);
+	if (b->error == 0 && !is_text_canonical((const char *)b->data + start, b->size - start - 1))
+		b->error = -EILSEQ;
 }
 
 static void put_hash(struct buf *b, const char *key, const uint8_t *hash)
@@ -36,10 +44,15 @@ static void put_hash(struct buf *b, const char *key, const uint8_t *hash)
 
 static void put_value(struct buf *b, const char *key, const struct value *v)
 {
+	size_t start;
+
 	if (!v)
 		return;
 	put_key(b, key);
+	start = b->size;
 	value_to_canonical_json(b, v);
+	if (b->error == 0 && !is_json_canonical((const char *)b->data + start, b->size - start))
+		b->error = -EILSEQ;
 }
 
 static void start_part(struct buf *b, const char *joint)
@@ -113,6 +126,7 @@ void line_finish(const struct line_parts *p, const struct line_chain *chain, str
 {
 	size_t start = out->size, hash_at, mac_at;
 	uint8_t mac[SHA256_SIZE];
+	char hex[SHA256_HEX_SIZE];
 	struct sha256 h;
 
 	append_part(out, &p->before_epoch);
@@ -135,12 +149,8 @@ void line_finish(const struct line_parts *p, const struct line_chain *chain, str
 	sha256_update(&h, out->data + mac_at + HEX_DIGITS, out->size - 1 - mac_at - HEX_DIGITS);
 	sha256_final(&h, ret_hash);
 	hmac_sha256(chain->key, sizeof(chain->key), ret_hash, SHA256_SIZE, mac);
-	for (size_t i = 0; i < SHA256_SIZE; i++) {
-		char pair[3];
-
-		hex_encode(&ret_hash[i], 1, pair);
-		memcpy(out->data + hash_at + 2 * i, pair, 2);
-		hex_encode(&mac[i], 1, pair);
-		memcpy(out->data + mac_at + 2 * i, pair, 2);
-	}
+	hex_encode(ret_hash, SHA256_SIZE, hex);
+	memcpy(out->data + hash_at, hex, HEX_DIGITS);
+	hex_encode(mac, SHA256_SIZE, hex);
+	memcpy(out->data + mac_at, hex, HEX_DIGITS);
 }

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "audit/audit.h"
@@ -46,7 +47,15 @@ struct line_chain {
 void line_finish(const struct line_parts *p, const struct line_chain *chain, struct buf *out,
 	uint8_t ret_hash[static SHA256_SIZE]);
 
-/* What verification needs of a line. Slices are borrowed from it. */
+/* Borrowed bytes of a line; a text without its quotes, still escaped. */
+struct slice {
+	const char *at; /* NULL: the key is absent */
+	size_t n;
+};
+
+bool slice_is(struct slice s, const char *text);
+
+/* What verification and queries need of a line. */
 struct line {
 	uint64_t seq;
 	uint64_t epoch;
@@ -54,11 +63,15 @@ struct line {
 	uint8_t computed[SHA256_SIZE]; /* as it is */
 	uint8_t mac[SHA256_SIZE];
 	uint8_t previous_hash[SHA256_SIZE];
-	const char *event;
-	size_t n_event;
-	const char *details; /* canonical JSON, or NULL */
-	size_t n_details;
+	struct slice event;
+	struct slice details; /* canonical JSON */
+	struct slice action_type, origin, session, time, verdict;
 };
 
 /* text[0..n) without its '\n'. -EBADMSG for anything that is not exactly the form above. */
 int line_read(const char *text, size_t n, struct line *ret_line) MUST_CHECK;
+
+/* One JSON value in its one spelling: sorted keys, no blanks, integers only, valid UTF-8. */
+bool is_json_canonical(const char *text, size_t n);
+/* The inside of a text in its one spelling. */
+bool is_text_canonical(const char *text, size_t n);

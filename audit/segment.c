@@ -91,20 +91,22 @@ int segment_open(int dir_fd, uint32_t number, uint64_t preallocate, int *ret_fd)
 	return 0;
 }
 
-/* Reads [at, at + n) or fails. */
-static int read_at(int fd, char *bytes, size_t n, off_t at)
+int segment_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n)
 {
-	while (n > 0) {
-		ssize_t got = pread(fd, bytes, n, at);
+	size_t got = 0;
 
-		if (got < 0 && errno == EINTR)
+	while (got < n) {
+		ssize_t part = pread(fd, (char *)bytes + got, n - got, (off_t)(offset + got));
+
+		if (part < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		bytes += got;
-		n -= (size_t)got;
-		at += got;
+		if (part < 0)
+			return -errno;
+		if (part == 0)
+			break;
+		got += (size_t)part;
 	}
+	*ret_n = got;
 	return 0;
 }
 
@@ -127,7 +129,7 @@ int segment_tail_read(int fd, struct segment_tail *ret_tail)
 	bytes = malloc(n + 1);
 	if (!bytes)
 		return -ENOMEM;
-	r = read_at(fd, bytes, n, from);
+	r = segment_read_at(fd, bytes, n, (uint64_t)from, &n);
 	if (r != 0)
 		return r;
 	t.size = st.st_size;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,3 +28,5 @@ struct segment_tail {
 	off_t size;    /* of the file: bytes beyond `end` are a torn line */
 };
 int segment_tail_read(int fd, struct segment_tail *ret_tail) MUST_CHECK;
+/* pread(2) until n bytes or the end. */
+int segment_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) MUST_CHECK;

@@ -1,6 +1,7 @@
 /*
- * A log as a stream of records: the segments in order, read in windows, each window parsed by
- * several threads. Memory is flat: one window, whatever the size of the log.
+ * A log as a stream of records: the segments in order, cut into windows that threads read and
+ * parse side by side and hand over one after the other. Memory is flat: one window a thread,
+ * whatever the size of the log.
  */
 #pragma once
 
@@ -19,14 +20,15 @@ struct stream_record {
 	uint64_t line_number; /* in its segment, from 1 */
 };
 
-/* Records in order; `ahead` are those of the same window behind it. Non-zero ends the walk and is
- * returned. */
+/* Records in order, never two at a time; `ahead` are those of the same window behind it. Non-zero
+ * ends the walk and is returned. */
 typedef int (*stream_fn)(void *ctx, const struct stream_record *record,
 	const struct stream_record *ahead, size_t n_ahead);
 
 struct stream_options {
 	int dir_fd;
-	unsigned threads;
+	unsigned threads;      /* 0: all cores */
+	uint32_t from_segment; /* 0: all */
 };
 
 enum {

@@ -13,6 +13,7 @@
 
 #include "audit/head.h"
 #include "audit/keys.h"
+#include "audit/mac.h"
 #include "audit/merkle.h"
 #include "audit/stream.h"
 #include "base/exit.h"
@@ -55,6 +56,8 @@ struct verify {
 	bool has_key;
 	uint8_t first_key[SHA256_SIZE], key[SHA256_SIZE];
 	uint64_t key_epoch;
+	struct mac_key mac; /* of key, when mac_is_set */
+	bool mac_is_set;
 	bool has_public;
 	uint8_t public_key[AUDIT_PUBLIC_SIZE];
 	bool has_head;
@@ -93,7 +96,7 @@ static const uint8_t *recent_get(const struct verify *v, uint64_t seq)
 
 static bool event_is(const struct line *l, const char *event)
 {
-	return l->n_event == strlen(event) && memcmp(l->event, event, l->n_event) == 0;
+	return slice_is(l->event, event);
 }
 
 /* An entry that is sound in itself but does not continue the chain: what happened? */
@@ -150,9 +153,14 @@ static int check_mac(struct verify *v, const struct line *l, const char *where)
 	if (l->epoch - v->key_epoch > UINT32_MAX)
 		return damaged(v, IL_AUDIT_DAMAGE_REWRITE, l->seq, where,
 			"the epoch of entry %llu cannot be", (unsigned long long)l->seq);
-	for (; v->key_epoch < l->epoch; v->key_epoch++)
+	for (; v->key_epoch < l->epoch; v->key_epoch++) {
 		audit_ratchet(v->key);
-	hmac_sha256(v->key, sizeof(v->key), l->computed, SHA256_SIZE, mac);
+		v->mac_is_set = false;
+	}
+	if (!v->mac_is_set)
+		mac_key_init(&v->mac, v->key);
+	v->mac_is_set = true;
+	mac_compute(&v->mac, l->computed, mac);
 	if (memcmp(mac, l->mac, SHA256_SIZE) == 0)
 		return 0;
 	return damaged(v,
@@ -167,7 +175,7 @@ static int check_checkpoint(struct verify *v, const struct line *l, const char *
 	struct audit_head head;
 	uint8_t root[SHA256_SIZE];
 
-	if (!l->details || head_parse(l->details, l->n_details, &head) != 0)
+	if (!l->details.at || head_parse(l->details.at, l->details.n, &head) != 0)
 		return damaged(
 			v, IL_AUDIT_DAMAGE_EDIT, l->seq, where, "the checkpoint cannot be read");
 	if (head.checkpoint.seq + 1 != l->seq ||
