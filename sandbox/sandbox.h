@@ -24,11 +24,11 @@
 
 enum il_sandbox_profile {
 	IL_PROFILE_CUSTOM,
-	IL_PROFILE_AGENT,  /* no file, no socket, no child; one stream */
-	IL_PROFILE_FETCH,  /* one connected descriptor a call */
-	IL_PROFILE_EGRESS, /* listens inside a command's network namespace */
-	IL_PROFILE_FILES,  /* exactly the grant's files */
-	IL_PROFILE_WEB,	   /* one loopback port */
+	IL_PROFILE_AGENT,   /* no file, no socket, no child; one stream */
+	IL_PROFILE_FETCH,   /* one connected descriptor a call */
+	IL_PROFILE_EGRESS,  /* listens inside a command's network namespace */
+	IL_PROFILE_FILES,   /* exactly the grant's files */
+	IL_PROFILE_WEB,     /* one loopback port */
 	IL_PROFILE_COMMAND, /* any program under a grant */
 	IL_PROFILE_N_
 };
@@ -56,10 +56,10 @@ enum il_guarantee {
 	IL_GUARANTEE_USER_NAMESPACE,
 	IL_GUARANTEE_INHERITED_FD,
 	IL_GUARANTEE_ENVIRONMENT,
-	IL_GUARANTEE_SYSCALLS, /* the profile's allow-list holds for every number */
+	IL_GUARANTEE_SYSCALLS,   /* the profile's allow-list holds for every number */
 	IL_GUARANTEE_PRIVILEGES, /* no new privileges, no capabilities */
 	/* only with namespaces (sandbox/runner): */
-	IL_GUARANTEE_HIDE,	/* deny inside an allowed tree */
+	IL_GUARANTEE_HIDE, /* deny inside an allowed tree */
 	IL_GUARANTEE_ARMED_READONLY,
 	IL_GUARANTEE_NET_NAMESPACE,
 	IL_GUARANTEE_NET_HOSTS, /* strict egress by host */
@@ -72,7 +72,7 @@ IL_API const char *il_guarantee_name(enum il_guarantee g);
 
 /* How far a guarantee goes here. 0: not given. */
 enum il_proof {
-	IL_PROOF_NONE,	      /* not given */
+	IL_PROOF_NONE,        /* not given */
 	IL_PROOF_BROKEN,      /* claimed but a probe got through */
 	IL_PROOF_ENVIRONMENT, /* impossible here anyway: the positive control failed too */
 	IL_PROOF_PROVED,
@@ -81,7 +81,7 @@ enum il_proof {
 
 struct il_sandbox_status {
 	bool active;
-	char mode[32];	  /* "landlock+seccomp", "landlock", "seccomp", "none" */
+	char mode[32];    /* "landlock+seccomp", "landlock", "seccomp", "none" */
 	uint32_t version; /* Landlock ABI; 0: none */
 	bool filesystem;
 	bool network; /* true only if this build enforces it here */
@@ -90,7 +90,7 @@ struct il_sandbox_status {
 
 struct il_sandbox_step_error {
 	const char *step; /* "no_new_privs", "landlock", "seccomp" ... */
-	int error;	  /* errno */
+	int error;        /* errno */
 	char text[192];
 };
 
@@ -122,7 +122,8 @@ struct il_sandbox_plan; /* sandbox/plan.h */
 
 IL_API int il_sandbox_plan_config(const struct il_sandbox_config *config,
 	struct il_sandbox_plan **ret_plan, struct diag *reterr_diag) MUST_CHECK;
-/* Only what Landlock and seccomp can hold; places with `hide` and hosts need the runner's namespaces (-EOPNOTSUPP names them). */
+/* Only what Landlock and seccomp can hold; places with `hide` and hosts need the runner's
+ * namespaces (-EOPNOTSUPP names them). */
 IL_API int il_sandbox_plan_grant(const struct grant *grant, enum il_sandbox_profile profile,
 	struct il_sandbox_plan **ret_plan, struct diag *reterr_diag) MUST_CHECK;
 IL_API struct il_sandbox_plan *il_sandbox_plan_free(struct il_sandbox_plan *plan);
@@ -133,9 +134,10 @@ IL_API const char *il_sandbox_mode(void);
 /* What a process confined here would get; nothing is applied. */
 IL_API int il_sandbox_probe(struct il_sandbox_status *ret_status) MUST_CHECK;
 /* In one pass, irrevocably, on the calling process. */
-IL_API int il_sandbox_apply_self(const struct il_sandbox_plan *plan,
-	struct il_sandbox_step_error *reterr_error) MUST_CHECK;
-/* No-ops on Linux, kept for the other platforms: change an argv / finish after the spawn / release. */
+IL_API int il_sandbox_apply_self(
+	const struct il_sandbox_plan *plan, struct il_sandbox_step_error *reterr_error) MUST_CHECK;
+/* No-ops on Linux, kept for the other platforms: change an argv / finish after the spawn / release.
+ */
 IL_API int il_sandbox_wrap_command(const struct il_sandbox_plan *plan, char ***argv) MUST_CHECK;
 IL_API int il_sandbox_post_start(const struct il_sandbox_plan *plan, int pid) MUST_CHECK;
 IL_API void il_sandbox_close(struct il_sandbox_plan *plan);
@@ -147,16 +149,24 @@ IL_API void il_sandbox_close(struct il_sandbox_plan *plan);
  * judge the report with il_sandbox_report_judge().
  */
 struct il_sandbox_twin;
-IL_API int il_sandbox_twin_start(const struct il_sandbox_plan *plan, struct il_sandbox_twin **ret_twin) MUST_CHECK;
+IL_API int il_sandbox_twin_start(
+	const struct il_sandbox_plan *plan, struct il_sandbox_twin **ret_twin) MUST_CHECK;
 IL_API int il_sandbox_verify(const struct il_sandbox_plan *plan, struct il_sandbox_twin *twin,
 	char **ret_report_json) MUST_CHECK;
 
-enum il_sandbox_state { IL_SANDBOX_UNAVAILABLE, IL_SANDBOX_UNSANDBOXED, IL_SANDBOX_PARTIAL, IL_SANDBOXED };
+enum il_sandbox_state {
+	IL_SANDBOX_UNAVAILABLE,
+	IL_SANDBOX_UNSANDBOXED,
+	IL_SANDBOX_PARTIAL,
+	IL_SANDBOXED
+};
 struct il_sandbox_judgement {
 	enum il_sandbox_state state;
 	enum il_proof proof[IL_GUARANTEE_N_];
 	char summary[256];
 };
-/* Re-derives everything from the probes of an untrusted report; the report's own words do not count. */
-IL_API int il_sandbox_report_judge(const char *report_json, size_t n, enum il_sandbox_profile profile,
-	struct il_sandbox_judgement *ret_judgement, struct diag *reterr_diag) MUST_CHECK;
+/* Re-derives everything from the probes of an untrusted report; the report's own words do not
+ * count. */
+IL_API int il_sandbox_report_judge(const char *report_json, size_t n,
+	enum il_sandbox_profile profile, struct il_sandbox_judgement *ret_judgement,
+	struct diag *reterr_diag) MUST_CHECK;
