@@ -22,6 +22,8 @@ static const struct command commands[] = {
 	{ "list", cmd_list, "show the known workspaces" },
 	{ "logs", cmd_logs, "show the log of a workspace" },
 	{ "audit", cmd_audit, "verify and read the record" },
+	{ "check", cmd_check, "say what would be decided about an action" },
+	{ "eval", cmd_eval, "measure the decisions over a file of cases" },
 	{ "help", cmd_help, "show this list" },
 	{ "version", cmd_version, "show the version" },
 	{ "internal-engine", cmd_internal, NULL },

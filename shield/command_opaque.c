@@ -6,12 +6,17 @@ int command_analyse(struct arena *a, const struct command_context *context, cons
 {
 	struct effect *e = arena_alloc(a, sizeof(*e));
 
+	struct command_note *note = arena_alloc(a, sizeof(*note));
+
 	(void)text;
-	if (!e)
+	if (!e || !note)
 		return -ENOMEM;
 	*e = (struct effect){ .kind = EFFECT_OPAQUE, .object = "shell text is not read here",
 			      .field = context->field, .origin_size = (uint32_t)n };
-	*ret_result = (struct command_result){ .effects = e, .n_effects = 1, .opaque = true };
+	*note = (struct command_note){ .id = "NOTE-UNREAD",
+		.text = "The command is not read by this build, so that nothing of it is known." };
+	*ret_result = (struct command_result){ .effects = e, .n_effects = 1, .opaque = true,
+		.notes = note, .n_notes = 1 };
 	return 0;
 }
 

@@ -414,3 +414,22 @@ void il_judge(struct arena *a, const struct il_analysis *analysis, const struct 
 	judge_detectors(&j);
 	finish(&j, ret_verdict);
 }
+
+int il_grant_wanted(struct arena *a, const struct il_analysis *analysis,
+	const struct il_context *context, struct grant *ret_grant)
+{
+	struct judgement j;
+	struct grant grant = GRANT_NONE;
+	int r;
+
+	if (analysis->refused)
+		return -EINVAL;
+	r = judgement_prepare(&j, a, analysis, NULL, 0, context);
+	if (r != 0)
+		return r;
+	(void)judge_grant(&j, &grant); /* its findings are of no interest here */
+	if (j.failed)
+		return -ENOMEM;
+	*ret_grant = grant;
+	return 0;
+}

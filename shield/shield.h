@@ -188,6 +188,13 @@ struct il_context {
 IL_API void il_judge(struct arena *a, const struct il_analysis *analysis, const struct il_fact *facts,
 	size_t n_facts, const struct il_context *context, struct il_verdict *ret_verdict);
 
+/*
+ * The grant that the visible effects of an analysis need, whatever the verdict: what a refusal
+ * refused, for explanations. -ENOMEM; -EINVAL for a refused analysis.
+ */
+IL_API int il_grant_wanted(struct arena *a, const struct il_analysis *analysis,
+	const struct il_context *context, struct grant *ret_grant) MUST_CHECK;
+
 /* The verdict as the map that `check --json`, events and audit share. */
 IL_API const struct value *il_verdict_to_value(struct arena *a, const struct il_verdict *v) MUST_CHECK;
 
