@@ -303,13 +303,27 @@ static const char *alternative_of(const struct judgement *j, const struct il_fin
 	return "Do the work without this effect.";
 }
 
+/* An approval was given for a grant, not for whatever the action may need by now. */
+static void check_approved(struct judgement *j, const struct grant *grant)
+{
+	uint8_t hash[SHA256_SIZE];
+
+	if (!j->approved_grant)
+		return;
+	if (grant_hash(grant, hash) != 0 || memcmp(hash, j->approved_grant, SHA256_SIZE) != 0)
+		judgement_findf(j, "APPROVAL-STALE", IL_ASK, IL_SEVERITY_MEDIUM, NULL,
+			"This action was approved under another grant than it needs now.");
+}
+
 static void finish(struct judgement *j, struct il_verdict *v)
 {
 	const struct il_finding *f = strongest(j);
 	struct grant grant = GRANT_NONE;
 	enum il_decision d = f ? f->decision : IL_DENY;
 
-	if (!j->failed && d != IL_DENY && !judge_grant(j, &grant)) {
+	if (!j->failed && d != IL_DENY) {
+		(void)judge_grant(j, &grant); /* what it finds counts like everything else */
+		check_approved(j, &grant);
 		f = strongest(j);
 		d = f ? f->decision : IL_DENY;
 	}

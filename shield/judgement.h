@@ -61,6 +61,7 @@ struct judgement {
 	bool failed; /* out of memory somewhere: the verdict is deny */
 	enum label label; /* highest of what is read */
 	unsigned tier;	  /* of an ask by a verify rule */
+	const uint8_t *approved_grant; /* hash of the grant that an approving rule was given for */
 };
 
 /* Text is copied by the caller where it needs to be; field may be NULL. */

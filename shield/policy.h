@@ -49,7 +49,8 @@ struct rule {
 	bool whole;	  /* no condition on effects: speaks of the action as a whole */
 	const struct rule_test *tests;
 	size_t n_tests;
-	const uint8_t *action_hash; /* exact action, written by an approval; or NULL */
+	/* Exactly this action and the grant it was approved under, written by an approval; or NULL. */
+	const uint8_t *action_hash, *grant_hash;
 };
 
 struct il_policy {

@@ -77,6 +77,8 @@ static void judge_effect(struct judgement *j, const struct judged_effect *e)
 			"No rule speaks of the effect %s %s.", kind, object_of(&e->effect));
 		return;
 	}
+	if (rule->kind == RULE_ALLOW && rule->grant_hash)
+		j->approved_grant = rule->grant_hash;
 	judgement_findf(j, rule->name, d, d == IL_ALLOW ? IL_SEVERITY_INFO : IL_SEVERITY_MEDIUM,
 		&e->effect, "%s %s: %s.", kind, object_of(&e->effect),
 		rule->reason ? rule->reason : "a rule speaks of this effect");

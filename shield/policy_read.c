@@ -160,7 +160,7 @@ static int read_until(struct policy_reader *r, const struct value *v, struct rul
 	return refuse(r, v, "until is a day like 2026-01-31 or an instant like 2026-01-31T12:00:00Z");
 }
 
-static int read_hash(struct policy_reader *r, const struct value *v, struct rule *rule)
+static int read_hash(struct policy_reader *r, const struct value *v, const uint8_t **ret_hash)
 {
 	uint8_t *hash = arena_alloc(&r->policy->arena, SHA256_SIZE);
 
@@ -168,8 +168,8 @@ static int read_hash(struct policy_reader *r, const struct value *v, struct rule
 		return -ENOMEM;
 	if (v->kind != VALUE_TEXT || v->size != 2 * SHA256_SIZE ||
 		hex_decode(v->text, hash, SHA256_SIZE) != 0)
-		return refuse(r, v, "action_hash is 64 hexadecimal digits");
-	rule->action_hash = hash;
+		return refuse(r, v, "a hash is 64 hexadecimal digits");
+	*ret_hash = hash;
 	return 0;
 }
 
@@ -234,7 +234,9 @@ static int read_rule_key(struct policy_reader *r, const char *key, const struct 
 	if (strcmp(key, "until") == 0)
 		return read_until(r, v, rule);
 	if (strcmp(key, "action_hash") == 0)
-		return read_hash(r, v, rule);
+		return read_hash(r, v, &rule->action_hash);
+	if (strcmp(key, "grant_hash") == 0)
+		return read_hash(r, v, &rule->grant_hash);
 	if (strcmp(key, "match") == 0)
 		return read_tests(r, v, rule, true);
 	if (strcmp(key, "not_match") == 0)
