@@ -16,7 +16,8 @@
 #define VERIFICATION_FILE "verification.key"
 #define PUBLIC_FILE       "public.key"
 #define KEY_PREFIX        "ilv1:"
-#define RECORD_SIZE       (8 + SHA256_SIZE + AUDIT_SECRET_SIZE)
+#define PLACE_AT          (8 + SHA256_SIZE + AUDIT_SECRET_SIZE)
+#define RECORD_SIZE       (PLACE_AT + 4 + 8 + 8 + SHA256_SIZE)
 
 static const char ratchet_tag[] = "interlock.audit.ratchet.v1";
 static const char checkpoint_tag[] = "interlock.audit.checkpoint.v1";
@@ -46,6 +47,10 @@ int audit_keys_save(const struct audit_keys *k)
 	be_store64(record, k->epoch);
 	memcpy(record + 8, k->mac, SHA256_SIZE);
 	memcpy(record + 8 + SHA256_SIZE, k->secret, AUDIT_SECRET_SIZE);
+	be_store32(record + PLACE_AT, k->at.segment);
+	be_store64(record + PLACE_AT + 4, k->at.offset);
+	be_store64(record + PLACE_AT + 12, k->at.seq);
+	memcpy(record + PLACE_AT + 20, k->at.hash, SHA256_SIZE);
 	/* In place and within one sector: the older key is gone from the file, and no crash leaves
 	 * half of each. */
 	n = pwrite(k->fd, record, sizeof(record), 0);
@@ -77,7 +82,7 @@ static int write_verification(int dir_fd, const uint8_t first[static SHA256_SIZE
 
 int audit_keys_make(int dir_fd, struct audit_keys *ret_keys)
 {
-	struct audit_keys k = { .fd = -1 };
+	struct audit_keys k = { .fd = -1, .at = { .segment = 1 } };
 	uint8_t public_key[AUDIT_PUBLIC_SIZE];
 	int r;
 
@@ -121,6 +126,10 @@ int audit_keys_open(int dir_fd, bool writable, struct audit_keys *ret_keys)
 	ret_keys->epoch = be_load64(record);
 	memcpy(ret_keys->mac, record + 8, SHA256_SIZE);
 	memcpy(ret_keys->secret, record + 8 + SHA256_SIZE, AUDIT_SECRET_SIZE);
+	ret_keys->at.segment = be_load32(record + PLACE_AT);
+	ret_keys->at.offset = be_load64(record + PLACE_AT + 4);
+	ret_keys->at.seq = be_load64(record + PLACE_AT + 12);
+	memcpy(ret_keys->at.hash, record + PLACE_AT + 20, SHA256_SIZE);
 	ret_keys->fd = take_fd(fd);
 	explicit_bzero(record, sizeof(record));
 	return 0;

@@ -8,9 +8,11 @@
  * Checkpoints are signed with Ed25519 (libsodium). The verification key that the user keeps
  *elsewhere is "ilv1:" and, in hex, key(0) and the public key.
  *
- *	audit.key	epoch (8 bytes, big-endian), key (32), Ed25519 secret key (64)	0600,
- *rewritten in place verification.key	the text above, until it is handed out
- *	public.key	the public key in hex
+ *	audit.key	 epoch (8 bytes, big-endian), key (32), Ed25519 secret key (64), then the
+ *			 last entry of the checkpoint: segment (4), offset behind it (8), seq (8),
+ *			 hash (32); 0600, rewritten in place
+ *	verification.key the text above, until it is handed out
+ *	public.key	 the public key in hex
  */
 #pragma once
 
@@ -25,10 +27,20 @@
 #define AUDIT_SIGNATURE_SIZE 64
 #define AUDIT_KEY_TEXT_SIZE  (sizeof("ilv1:") + 128)
 
+/* The last entry of the checkpoint to which the key on disk belongs, and where the next one goes.
+ */
+struct audit_place {
+	uint32_t segment;
+	uint64_t offset;
+	uint64_t seq; /* 0: none yet */
+	uint8_t hash[SHA256_SIZE];
+};
+
 struct audit_keys {
 	uint64_t epoch;
 	uint8_t mac[SHA256_SIZE];
 	uint8_t secret[AUDIT_SECRET_SIZE];
+	struct audit_place at;
 	int fd; /* owned: the key file; -1: none */
 };
 

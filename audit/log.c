@@ -6,72 +6,24 @@
  * write and one fdatasync, and only then says so. The first failure is kept: from then on nothing
  * is accepted.
  */
-#include "audit/audit.h"
+#include "audit/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "audit/anchor.h"
-#include "audit/head.h"
-#include "audit/keys.h"
-#include "audit/line.h"
-#include "audit/merkle.h"
 #include "audit/segment.h"
-#include "base/files.h"
 
-#define SEGMENT_BYTES_DEFAULT ((uint64_t)64 << 20)
-#define CHECKPOINT_EVERY      1024u
-#define CHECKPOINT_MS         1000u
-#define QUEUE_MAX             65536u
-#define GROUP_MAX             4096u
-#define GROUP_BYTES           ((size_t)16 << 20)
-#define NS_PER_DAY            (INT64_C(86400) * 1000000000)
-#define LOCK_FILE             "lock"
-
-struct pending {
-	struct pending *next;
-	struct line_parts parts; /* owned */
-	int64_t wall_ns;
-	il_audit_done_fn done;
-	void *ctx;
-	struct il_audit_receipt receipt;
-};
-
-struct il_audit {
-	int dir_fd, lock_fd, segment_fd; /* owned */
-	const struct clock *clock;       /* borrowed; outlives the log */
-	char *const *anchor_command;     /* owned copy, NULL-terminated, or NULL */
-	bool anchor_syslog;
-	uint64_t segment_bytes;
-	uint32_t checkpoint_every;
-
-	pthread_t thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t wake;
-	struct pending *first, **last; /* the queue, under the mutex */
-	size_t n_queued;
-	bool closing;
-	int error; /* the first write error, under the mutex */
-
-	/* Only the thread touches what follows. */
-	struct line_chain chain; /* of the entry that comes next */
-	struct audit_keys keys;
-	struct merkle merkle;
-	uint64_t n_since_checkpoint;
-	uint64_t checkpoint_ms; /* monotonic time of the last one */
-	uint32_t segment;
-	uint64_t segment_size;
-	int64_t segment_day;
-};
+#define QUEUE_MAX       65536u
+#define QUEUE_BYTES_MAX ((size_t)64 << 20)
+#define GROUP_MAX       4096u
+#define GROUP_BYTES     ((size_t)16 << 20)
+#define ALLOCATE_STEP   ((uint64_t)4 << 20)
 
 static void pending_free(struct pending *p)
 {
@@ -92,28 +44,39 @@ static void new_id(char ret_id[static IL_AUDIT_ID_SIZE])
 		hex + 12, hex + 16, hex + 20);
 }
 
-/* ---- the thread's side ---- */
+void log_trim(struct il_audit *log)
+{
+	/* Only a matter of space. */
+	(void)!ftruncate(log->segment_fd, (off_t)log->segment_size);
+}
 
+static bool rotation_is_due(const struct il_audit *log, int64_t wall_ns)
+{
+	/* A clock that runs backwards begins no new day. */
+	return log->segment_size > 0 &&
+	       (log->segment_size >= log->segment_bytes || wall_ns / NS_PER_DAY > log->segment_day);
+}
+
+/* Each segment but the last ends with a checkpoint, so that it can be pruned. */
 static int rotate(struct il_audit *log, int64_t wall_ns)
 {
-	int64_t day = wall_ns / NS_PER_DAY;
 	int fd, r;
 
-	if (log->segment_size == 0 ||
-		(log->segment_size < log->segment_bytes && day == log->segment_day)) {
-		log->segment_day = day;
+	if (!rotation_is_due(log, wall_ns))
 		return 0;
-	}
-	r = segment_open(log->dir_fd, log->segment + 1, log->segment_bytes, &fd);
+	r = log_checkpoint(log);
+	if (r == 0)
+		r = segment_open(log->dir_fd, log->segment + 1, &fd);
 	if (r != 0)
 		return r;
-	(void)!ftruncate(
-		log->segment_fd, (off_t)log->segment_size); /* gives the preallocated rest back */
+	log_trim(log);
 	(void)close(log->segment_fd);
 	log->segment_fd = fd;
 	log->segment++;
 	log->segment_size = 0;
-	log->segment_day = day;
+	log->allocated = 0;
+	if (wall_ns / NS_PER_DAY > log->segment_day)
+		log->segment_day = wall_ns / NS_PER_DAY;
 	return 0;
 }
 
@@ -131,6 +94,16 @@ static void place(struct il_audit *log, struct pending *p, struct buf *out)
 	log->n_since_checkpoint++;
 }
 
+/* Only a matter of speed: not every file system can, and a full disk shows itself at the write. */
+static void allocate(struct il_audit *log, size_t n)
+{
+	if (log->segment_size + n <= log->allocated)
+		return;
+	(void)fallocate(log->segment_fd, FALLOC_FL_KEEP_SIZE, (off_t)log->segment_size,
+		(off_t)(n + ALLOCATE_STEP));
+	log->allocated = log->segment_size + n + ALLOCATE_STEP;
+}
+
 /* Writes at the known end, so that a failed write can be cut off again and never leaves half a
  * group. */
 static int commit(struct il_audit *log, const struct buf *out)
@@ -139,6 +112,7 @@ static int commit(struct il_audit *log, const struct buf *out)
 
 	if (buf_error(out) != 0)
 		return buf_error(out);
+	allocate(log, out->size);
 	while (done < out->size) {
 		ssize_t n = pwrite(log->segment_fd, out->data + done, out->size - done,
 			(off_t)(log->segment_size + done));
@@ -181,7 +155,7 @@ static int parts_for(
 }
 
 /* One entry of the log's own, by the thread (or before it starts). */
-static int write_own(struct il_audit *log, const char *event, const struct value *details)
+int log_write_own(struct il_audit *log, const char *event, const struct value *details)
 {
 	struct il_audit_entry entry = { .event = event, .origin = "audit", .details = details };
 	auto_buf struct buf out = BUF_INIT(IL_AUDIT_ENTRY_MAX);
@@ -201,7 +175,7 @@ static int write_own(struct il_audit *log, const char *event, const struct value
  * Order matters: the entry first, then the head that names it, then the key. A crash in between
  * leaves a log that goes further than its head, never the other way round.
  */
-static int checkpoint(struct il_audit *log)
+int log_checkpoint(struct il_audit *log)
 {
 	auto_arena struct arena a;
 	struct audit_head head = { 0 };
@@ -217,9 +191,13 @@ static int checkpoint(struct il_audit *log)
 	merkle_root(&log->merkle, head.checkpoint.root);
 	audit_sign(&log->keys, &head.checkpoint, head.signature);
 	details = head_to_value(&a, &head);
-	r = details ? write_own(log, "Checkpoint", details) : -ENOMEM;
+	r = details ? log_write_own(log, "Checkpoint", details) : -ENOMEM;
 	if (r == 0)
 		r = head_write(log->dir_fd, &head);
+	log->keys.at = (struct audit_place){
+		.segment = log->segment, .offset = log->segment_size, .seq = log->chain.seq - 1
+	};
+	memcpy(log->keys.at.hash, log->chain.previous_hash, SHA256_SIZE);
 	if (r == 0)
 		r = audit_keys_save(&log->keys);
 	if (r != 0)
@@ -229,7 +207,7 @@ static int checkpoint(struct il_audit *log)
 	merkle_add(&log->merkle, log->chain.previous_hash);
 	log->n_since_checkpoint = 0;
 	log->checkpoint_ms = clock_monotonic_ms(log->clock);
-	anchor_send(log->anchor_command, log->anchor_syslog, details);
+	anchor_send(&log->anchor, details);
 	return 0;
 }
 
@@ -283,6 +261,7 @@ static struct pending *take_group(struct il_audit *log)
 		log->last = &log->first;
 	*end = NULL;
 	log->n_queued -= n;
+	log->queued_bytes -= size;
 	return n > 0 ? group : NULL;
 }
 
@@ -340,7 +319,7 @@ static void *log_thread(void *arg)
 			keep_error(log, r);
 		answer_group(group, r);
 		if (r == 0 && !closing && checkpoint_is_due(log)) {
-			r = checkpoint(log);
+			r = log_checkpoint(log);
 			if (r != 0)
 				keep_error(log, r);
 		}
@@ -348,163 +327,7 @@ static void *log_thread(void *arg)
 	return NULL;
 }
 
-/* ---- opening ---- */
-
-static int take_lock(struct il_audit *log)
-{
-	log->lock_fd =
-		openat(log->dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (log->lock_fd < 0)
-		return -errno;
-	if (flock(log->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? IL_AUDIT_E_LOCKED : -errno;
-	return 0;
-}
-
-/* The key of the next entry: on from the one on disk, over the epochs that the log has seen since.
- */
-static int catch_up_keys(struct il_audit *log, uint64_t epoch)
-{
-	if (epoch - log->keys.epoch > UINT32_MAX && epoch > log->keys.epoch)
-		return -EUCLEAN;
-	while (log->keys.epoch < epoch)
-		audit_keys_step(&log->keys);
-	return 0;
-}
-
-static int continue_after(struct il_audit *log, const struct segment_tail *tail, struct diag *diag)
-{
-	struct audit_head head;
-	struct line line;
-	int r;
-
-	if (line_read(tail->line, tail->n_line, &line) != 0 ||
-		memcmp(line.hash, line.computed, SHA256_SIZE) != 0)
-		return diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0,
-			"the last entry does not match its own hash");
-	r = head_read(log->dir_fd, &head);
-	if (r == 0 && head.checkpoint.seq > line.seq)
-		return diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0,
-			"the log ends at entry %llu, its head at %llu: entries are missing",
-			(unsigned long long)line.seq, (unsigned long long)head.checkpoint.seq);
-	if (r != 0 && r != -ENOENT)
-		return diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0, "head.json cannot be read");
-	if (line.epoch < log->keys.epoch)
-		return diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0,
-			"the key has gone further than the log: entries are missing");
-	log->chain.seq = line.seq + 1;
-	memcpy(log->chain.previous_hash, line.hash, SHA256_SIZE);
-	return catch_up_keys(log, line.epoch);
-}
-
-static int record_cut(struct il_audit *log, uint64_t n_cut)
-{
-	auto_arena struct arena a;
-	struct value *details;
-
-	arena_init(&a, 4096);
-	details = value_map(&a, 1);
-	if (value_put(details, "bytes_cut", value_int(&a, (int64_t)n_cut)) != 0)
-		return -ENOMEM;
-	return write_own(log, "LogRecovered", details);
-}
-
-/* Finds the end of the last segment that has a whole line. */
-static int open_tail(struct il_audit *log, const uint32_t *numbers, size_t n, struct diag *diag)
-{
-	struct segment_tail tail = { 0 };
-	uint64_t n_cut;
-	int r;
-
-	log->segment = numbers[n - 1];
-	r = segment_open(log->dir_fd, log->segment, 0, &log->segment_fd);
-	if (r == 0)
-		r = segment_tail_read(log->segment_fd, &tail);
-	if (r == 0 && !tail.line && n > 1) {
-		/* A segment that was made and not yet written; the chain goes on from the one
-		 * before. */
-		int before = -1;
-		struct segment_tail last = { 0 };
-
-		r = segment_open(log->dir_fd, numbers[n - 2], 0, &before);
-		if (r == 0)
-			r = segment_tail_read(before, &last);
-		cleanup_close(&before);
-		tail.line = last.line;
-		tail.n_line = last.n_line;
-	}
-	if (r == 0 && tail.line)
-		r = continue_after(log, &tail, diag);
-	else if (r == 0 && log->keys.epoch > 0)
-		r = diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0,
-			"the log is empty though its key has been used");
-	free(tail.line);
-	if (r != 0)
-		return r;
-	n_cut = (uint64_t)(tail.size - tail.end);
-	log->segment_size = (uint64_t)tail.end;
-	log->segment_day = clock_wall_ns(log->clock) / NS_PER_DAY;
-	if (n_cut == 0)
-		return 0;
-	if (ftruncate(log->segment_fd, tail.end) < 0 || fdatasync(log->segment_fd) < 0)
-		return -errno;
-	return record_cut(log, n_cut);
-}
-
-static int open_log(struct il_audit *log, struct diag *diag)
-{
-	auto_free uint32_t *numbers = NULL;
-	size_t n = 0;
-	int r = segment_list(log->dir_fd, &numbers, &n);
-
-	if (r == 0)
-		r = audit_keys_open(log->dir_fd, true, &log->keys);
-	if (r == AUDIT_KEYS_E_MISSING) {
-		if (n > 0)
-			return diag_set(
-				diag, IL_AUDIT_E_NO_KEY, 0, 0, "entries exist, audit.key does not");
-		r = audit_keys_make(log->dir_fd, &log->keys);
-	}
-	log->chain.seq = 1;
-	merkle_init(&log->merkle);
-	log->checkpoint_ms = clock_monotonic_ms(log->clock);
-	if (r == 0 && n > 0) {
-		r = open_tail(log, numbers, n, diag);
-	} else if (r == 0 && log->keys.epoch > 0) {
-		r = diag_set(diag, IL_AUDIT_E_BROKEN, 0, 0,
-			"the segments are gone though the key has been used");
-	} else if (r == 0) {
-		log->segment = 1;
-		log->segment_day = clock_wall_ns(log->clock) / NS_PER_DAY;
-		r = segment_open(log->dir_fd, 1, log->segment_bytes, &log->segment_fd);
-	}
-	if (r != 0)
-		return r;
-	merkle_init(&log->merkle); /* a root never reaches back over an opening, whose tail alone
-				      was read */
-	return write_own(log, "LogOpened", NULL);
-}
-
-static int copy_command(struct il_audit *log, const char *const *command)
-{
-	size_t n = 0;
-	char **copy;
-
-	if (!command)
-		return 0;
-	while (command[n])
-		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	log->anchor_command = copy;
-	for (size_t i = 0; copy && i < n; i++) {
-		copy[i] = strdup(command[i]);
-		if (!copy[i])
-			return -ENOMEM;
-	}
-	return copy ? 0 : -ENOMEM;
-}
-
-static int start_thread(struct il_audit *log)
+int log_start(struct il_audit *log)
 {
 	pthread_condattr_t attr;
 	int r = -pthread_mutex_init(&log->mutex, NULL);
@@ -518,70 +341,6 @@ static int start_thread(struct il_audit *log)
 	(void)pthread_condattr_destroy(&attr);
 	return r != 0 ? r : -pthread_create(&log->thread, NULL, log_thread, log);
 }
-
-static void log_free(struct il_audit *log)
-{
-	cleanup_close(&log->segment_fd);
-	cleanup_close(&log->lock_fd);
-	cleanup_close(&log->dir_fd);
-	audit_keys_done(&log->keys);
-	for (size_t i = 0; log->anchor_command && log->anchor_command[i]; i++)
-		free(log->anchor_command[i]);
-	free((void *)(uintptr_t)log->anchor_command);
-	explicit_bzero(&log->chain, sizeof(log->chain));
-	free(log);
-}
-
-int il_audit_open(
-	const struct il_audit_options *o, struct il_audit **ret_log, struct diag *reterr_diag)
-{
-	struct il_audit *log = calloc(1, sizeof(*log));
-	int r;
-
-	if (!log)
-		return -ENOMEM;
-	log->dir_fd = log->lock_fd = log->segment_fd = log->keys.fd = -1;
-	log->last = &log->first;
-	log->clock = o->clock ? o->clock : &clock_system;
-	log->segment_bytes = o->segment_bytes ? o->segment_bytes : SEGMENT_BYTES_DEFAULT;
-	log->checkpoint_every = o->checkpoint_every ? o->checkpoint_every : CHECKPOINT_EVERY;
-	log->anchor_syslog = o->anchor_syslog;
-	r = sodium_init() < 0 ? -EIO : copy_command(log, o->anchor_command);
-	if (r == 0)
-		r = make_dirs(o->dir, 0700);
-	if (r == 0) {
-		log->dir_fd = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r = log->dir_fd < 0 ? -errno : take_lock(log);
-	}
-	if (r == 0)
-		r = open_log(log, reterr_diag);
-	if (r == 0)
-		r = start_thread(log);
-	if (r != 0) {
-		log_free(log);
-		return r;
-	}
-	*ret_log = log;
-	return 0;
-}
-
-void il_audit_close(struct il_audit *log)
-{
-	if (!log)
-		return;
-	(void)pthread_mutex_lock(&log->mutex);
-	log->closing = true;
-	(void)pthread_cond_signal(&log->wake);
-	(void)pthread_mutex_unlock(&log->mutex);
-	(void)pthread_join(log->thread, NULL);
-	if (log->error == 0 && write_own(log, "LogClosed", NULL) == 0)
-		(void)checkpoint(log); /* nobody is left to tell; verify sees what is missing */
-	(void)pthread_cond_destroy(&log->wake);
-	(void)pthread_mutex_destroy(&log->mutex);
-	log_free(log);
-}
-
-/* ---- appending ---- */
 
 int il_audit_append(
 	struct il_audit *log, const struct il_audit_entry *entry, il_audit_done_fn done, void *ctx)
@@ -598,12 +357,14 @@ int il_audit_append(
 	p->ctx = ctx;
 	(void)pthread_mutex_lock(&log->mutex);
 	r = log->error;
-	if (r == 0 && (log->closing || log->n_queued >= QUEUE_MAX))
+	if (r == 0 && (log->closing || log->n_queued >= QUEUE_MAX ||
+			      log->queued_bytes >= QUEUE_BYTES_MAX))
 		r = log->closing ? -ESHUTDOWN : -EAGAIN;
 	if (r == 0) {
 		*log->last = p;
 		log->last = &p->next;
 		log->n_queued++;
+		log->queued_bytes += pending_size(p);
 		(void)pthread_cond_signal(&log->wake);
 	}
 	(void)pthread_mutex_unlock(&log->mutex);
@@ -647,9 +408,4 @@ int il_audit_append_wait(struct il_audit *log, const struct il_audit_entry *entr
 	if (w.r == 0 && ret_receipt)
 		*ret_receipt = w.receipt;
 	return w.r;
-}
-
-int il_audit_take_verification_key(struct il_audit *log, char **ret_key)
-{
-	return audit_key_take(log->dir_fd, ret_key);
 }

@@ -73,19 +73,14 @@ int segment_list(int dir_fd, uint32_t **ret_numbers, size_t *ret_n)
 	return 0;
 }
 
-int segment_open(int dir_fd, uint32_t number, uint64_t preallocate, int *ret_fd)
+int segment_open(int dir_fd, uint32_t number, int *ret_fd)
 {
 	char name[SEGMENT_NAME_SIZE];
 	auto_close int fd = -1;
 
 	segment_name(number, name);
 	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	/* Only a matter of speed: not every file system can, and a full disk shows itself at the
-	 * write. */
-	(void)fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)preallocate);
-	if (fsync(fd) < 0 || fsync(dir_fd) < 0)
+	if (fd < 0 || fsync(fd) < 0 || fsync(dir_fd) < 0)
 		return -errno;
 	*ret_fd = take_fd(fd);
 	return 0;
@@ -107,47 +102,5 @@ int segment_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_
 		got += (size_t)part;
 	}
 	*ret_n = got;
-	return 0;
-}
-
-int segment_tail_read(int fd, struct segment_tail *ret_tail)
-{
-	/* A torn line and the last whole one, both of the largest size. */
-	const off_t most = 2 * (off_t)IL_AUDIT_ENTRY_MAX + 2;
-	auto_free char *bytes = NULL;
-	struct segment_tail t = { 0 };
-	char *last, *before;
-	struct stat st;
-	size_t n;
-	off_t from;
-	int r;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	from = st.st_size > most ? st.st_size - most : 0;
-	n = (size_t)(st.st_size - from);
-	bytes = malloc(n + 1);
-	if (!bytes)
-		return -ENOMEM;
-	r = segment_read_at(fd, bytes, n, (uint64_t)from, &n);
-	if (r != 0)
-		return r;
-	t.size = st.st_size;
-	last = n > 0 ? memrchr(bytes, '\n', n) : NULL;
-	if (!last) {
-		if (from > 0)
-			return -EUCLEAN; /* no line that long was ever written */
-		*ret_tail = t;
-		return 0;
-	}
-	before = last > bytes ? memrchr(bytes, '\n', (size_t)(last - bytes)) : NULL;
-	before = before ? before + 1 : bytes;
-	t.n_line = (size_t)(last - before);
-	t.line = strndup(before, t.n_line);
-	t.line_at = from + (before - bytes);
-	t.end = from + (last - bytes) + 1;
-	if (!t.line)
-		return -ENOMEM;
-	*ret_tail = t;
 	return 0;
 }

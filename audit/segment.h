@@ -15,18 +15,7 @@
 void segment_name(uint32_t number, char ret_name[static SEGMENT_NAME_SIZE]);
 /* The numbers that are there, ascending; caller frees. */
 int segment_list(int dir_fd, uint32_t **ret_numbers, size_t *ret_n) MUST_CHECK;
-/* For appending: made, preallocated without changing its size, and entered in the directory
- * durably. */
-int segment_open(int dir_fd, uint32_t number, uint64_t preallocate, int *ret_fd) MUST_CHECK;
-
-/* What stands at the end of a segment. */
-struct segment_tail {
-	char *line; /* owned; the last whole line without '\n', or NULL when there is none */
-	size_t n_line;
-	off_t line_at; /* where it begins */
-	off_t end;     /* first byte behind the last whole line */
-	off_t size;    /* of the file: bytes beyond `end` are a torn line */
-};
-int segment_tail_read(int fd, struct segment_tail *ret_tail) MUST_CHECK;
+/* For appending: made when it is not there, and entered in the directory durably. */
+int segment_open(int dir_fd, uint32_t number, int *ret_fd) MUST_CHECK;
 /* pread(2) until n bytes or the end. */
 int segment_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) MUST_CHECK;

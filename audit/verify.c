@@ -147,12 +147,13 @@ static int check_mac(struct verify *v, const struct line *l, const char *where)
 	if (l->epoch < v->epoch)
 		return damaged(v, IL_AUDIT_DAMAGE_REWRITE, l->seq, where,
 			"the epoch of entry %llu runs backwards", (unsigned long long)l->seq);
+	if (l->epoch > v->epoch + 1)
+		return damaged(v, IL_AUDIT_DAMAGE_TRUNCATION, l->seq, where,
+			"between entries %llu and %llu others were cut away: the key went on without them",
+			(unsigned long long)l->seq - 1, (unsigned long long)l->seq);
 	v->epoch = l->epoch;
 	if (!v->has_key)
 		return 0;
-	if (l->epoch - v->key_epoch > UINT32_MAX)
-		return damaged(v, IL_AUDIT_DAMAGE_REWRITE, l->seq, where,
-			"the epoch of entry %llu cannot be", (unsigned long long)l->seq);
 	for (; v->key_epoch < l->epoch; v->key_epoch++) {
 		audit_ratchet(v->key);
 		v->mac_is_set = false;
