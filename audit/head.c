@@ -6,6 +6,7 @@
 #include "base/files.h"
 
 #define HEAD_FILE "head.json"
+#define STUB_FILE "pruned.json"
 #define HEAD_MAX  ((size_t)1024)
 
 static struct value *hex_text(struct arena *a, const uint8_t *bytes, size_t n)
@@ -66,7 +67,7 @@ int head_parse(const char *json, size_t n, struct audit_head *ret_head)
 	return 0;
 }
 
-int head_write(int dir_fd, const struct audit_head *head)
+static int write_file(int dir_fd, const char *name, const struct audit_head *head)
 {
 	auto_arena struct arena a;
 	auto_buf struct buf b = BUF_INIT(HEAD_MAX);
@@ -80,16 +81,63 @@ int head_write(int dir_fd, const struct audit_head *head)
 	value_to_canonical_json(&b, v);
 	buf_byte(&b, '\n');
 	r = buf_error(&b);
-	return r != 0 ? r : file_write_atomic(dir_fd, HEAD_FILE, b.data, b.size, 0600);
+	return r != 0 ? r : file_write_atomic(dir_fd, name, b.data, b.size, 0600);
+}
+
+static int read_file(int dir_fd, const char *name, struct audit_head *ret_head)
+{
+	auto_free char *text = NULL;
+	size_t n;
+	int r = file_read(dir_fd, name, HEAD_MAX, &text, &n);
+
+	if (r != 0)
+		return r == -EFBIG ? -EBADMSG : r;
+	return head_parse(text, n > 0 && text[n - 1] == '\n' ? n - 1 : n, ret_head);
+}
+
+static bool is_stub(const struct audit_checkpoint *c)
+{
+	struct audit_checkpoint marked = *c;
+
+	stub_mark(&marked);
+	return memcmp(marked.root, c->root, SHA256_SIZE) == 0;
+}
+
+int head_write(int dir_fd, const struct audit_head *head)
+{
+	return write_file(dir_fd, HEAD_FILE, head);
 }
 
 int head_read(int dir_fd, struct audit_head *ret_head)
 {
-	auto_free char *text = NULL;
-	size_t n;
-	int r = file_read(dir_fd, HEAD_FILE, HEAD_MAX, &text, &n);
+	struct audit_head head;
+	int r = read_file(dir_fd, HEAD_FILE, &head);
 
-	if (r != 0)
-		return r == -EFBIG ? -EBADMSG : r;
-	return head_parse(text, n, ret_head);
+	if (r == 0 && is_stub(&head.checkpoint))
+		r = -EBADMSG;
+	if (r == 0)
+		*ret_head = head;
+	return r;
+}
+
+void stub_mark(struct audit_checkpoint *c)
+{
+	memset(c->root, 0xff, sizeof(c->root));
+}
+
+int stub_write(int dir_fd, const struct audit_head *stub)
+{
+	return write_file(dir_fd, STUB_FILE, stub);
+}
+
+int stub_read(int dir_fd, struct audit_head *ret_stub)
+{
+	struct audit_head stub;
+	int r = read_file(dir_fd, STUB_FILE, &stub);
+
+	if (r == 0 && !is_stub(&stub.checkpoint))
+		r = -EBADMSG;
+	if (r == 0)
+		*ret_stub = stub;
+	return r;
 }

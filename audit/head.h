@@ -25,3 +25,11 @@ int head_parse(const char *json, size_t n, struct audit_head *ret_head) MUST_CHE
 int head_write(int dir_fd, const struct audit_head *head) MUST_CHECK;
 /* -ENOENT when there is none. */
 int head_read(int dir_fd, struct audit_head *ret_head) MUST_CHECK;
+
+/*
+ * pruned.json: what stands for the entries that were pruned. The same object, with seq and hash of
+ * the last one that is gone and a root of all ones, so that neither can be taken for the other.
+ */
+void stub_mark(struct audit_checkpoint *c);
+int stub_write(int dir_fd, const struct audit_head *stub) MUST_CHECK;
+int stub_read(int dir_fd, struct audit_head *ret_stub) MUST_CHECK;

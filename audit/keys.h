@@ -3,7 +3,8 @@
  *
  * MAC keys ratchet: key(e + 1) = SHA-256("interlock.audit.ratchet.v1" || key(e)), and the old one
  *is overwritten, so that who takes the machine today cannot authenticate yesterday's entries anew.
- *One epoch is one group commit. The key file holds the key of the last checkpoint's epoch.
+ *One epoch is one group commit. The key file holds the key that follows the last checkpoint's
+ *epoch.
  *
  * Checkpoints are signed with Ed25519 (libsodium). The verification key that the user keeps
  *elsewhere is "ilv1:" and, in hex, key(0) and the public key.

@@ -131,6 +131,8 @@ static int commit(struct il_audit *log, const struct buf *out)
 	if (fdatasync(log->segment_fd) < 0)
 		return -errno;
 	log->segment_size += out->size;
+	explicit_bzero(log->chain.key, sizeof(log->chain.key));
+	audit_keys_step(&log->keys); /* nobody can authenticate for this group any more */
 	return 0;
 }
 
@@ -164,7 +166,6 @@ int log_write_own(struct il_audit *log, const char *event, const struct value *d
 
 	if (r != 0)
 		return r;
-	audit_keys_step(&log->keys);
 	place(log, p, &out);
 	r = commit(log, &out);
 	pending_free(p);
@@ -221,7 +222,6 @@ static int write_group(struct il_audit *log, struct pending *group)
 	r = rotate(log, group->wall_ns);
 	if (r != 0)
 		return r;
-	audit_keys_step(&log->keys);
 	for (struct pending *p = group; p; p = p->next)
 		place(log, p, &out);
 	return commit(log, &out);

@@ -117,7 +117,8 @@ void il_audit_close(struct il_audit *log)
 	(void)pthread_mutex_unlock(&log->mutex);
 	(void)pthread_join(log->thread, NULL);
 	if (log->error == 0 && log_write_own(log, "LogClosed", NULL) == 0)
-		(void)!log_checkpoint(log); /* nobody is left to tell; verify sees what is missing */
+		(void)!log_checkpoint(
+			log); /* nobody is left to tell; verify sees what is missing */
 	log_trim(log);
 	(void)pthread_cond_destroy(&log->wake);
 	(void)pthread_mutex_destroy(&log->mutex);

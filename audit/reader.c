@@ -1,5 +1,6 @@
 #include "audit/reader.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "audit/audit.h"
@@ -72,4 +73,26 @@ int reader_next(struct reader *r, const char **ret_text, size_t *ret_n)
 		if (got == 0)
 			return have > 0 ? READER_E_CUT : READER_E_END;
 	}
+}
+
+int reader_first_line(int dir_fd, uint32_t segment, char **ret_text, size_t *ret_n)
+{
+	char name[SEGMENT_NAME_SIZE];
+	auto_reader struct reader reader = { .bytes = BUF_INIT(0) };
+	auto_close int fd = -1;
+	const char *text;
+	size_t n;
+	int r;
+
+	segment_name(segment, name);
+	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	reader_init(&reader, fd, 0, UINT64_MAX);
+	r = reader_next(&reader, &text, &n);
+	if (r != 0)
+		return r;
+	*ret_text = strndup(text, n);
+	*ret_n = n;
+	return *ret_text ? 0 : -ENOMEM;
 }

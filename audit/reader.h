@@ -28,3 +28,6 @@ void reader_done(struct reader *r);
 int reader_next(struct reader *r, const char **ret_text, size_t *ret_n) MUST_CHECK;
 
 #define auto_reader CLEANUP(reader_done)
+
+/* The first line of a segment; caller frees. 0, -errno or a condition. */
+int reader_first_line(int dir_fd, uint32_t segment, char **ret_text, size_t *ret_n) MUST_CHECK;

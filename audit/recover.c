@@ -9,11 +9,10 @@
 #include "audit/reader.h"
 #include "audit/segment.h"
 
-#define EPOCH_SKIP_MAX 1u
-
 struct recovery {
 	struct il_audit *log;
 	struct diag *diag;
+	bool has_followed; /* an entry of the epoch of log->keys was seen */
 	uint64_t n_cut;
 	uint8_t cut_hash[SHA256_SIZE];
 };
@@ -35,10 +34,12 @@ static int follow_line(struct recovery *rec, const struct line *l)
 	if (l->seq != log->chain.seq ||
 		memcmp(l->previous_hash, log->chain.previous_hash, SHA256_SIZE) != 0)
 		return broken(rec, "the chain is broken", log->chain.seq);
-	if (l->epoch < log->keys.epoch || l->epoch - log->keys.epoch > EPOCH_SKIP_MAX)
+	if (l->epoch < log->keys.epoch ||
+		l->epoch - log->keys.epoch > (rec->has_followed ? 1u : 0u))
 		return broken(rec, "entries are missing", l->seq);
 	if (l->epoch > log->keys.epoch)
 		audit_keys_step(&log->keys);
+	rec->has_followed = true;
 	hmac_sha256(log->keys.mac, SHA256_SIZE, l->hash, SHA256_SIZE, mac);
 	if (memcmp(mac, l->mac, SHA256_SIZE) != 0)
 		return broken(rec, "an entry was not written with this log's key", l->seq);
@@ -65,7 +66,8 @@ static int check_rest(struct recovery *rec, int fd, uint64_t from, uint64_t size
 		r = reader_next(&reader, &text, &n);
 		if (r != 0)
 			return r < 0 ? r : 0;
-		if (line_read(text, n, &l) == 0 && l.epoch > rec->log->keys.epoch + 1)
+		if (line_read(text, n, &l) == 0 &&
+			l.epoch > rec->log->keys.epoch + (rec->has_followed ? 1 : 0))
 			return broken(rec, "an entry cannot be read", rec->log->chain.seq);
 	}
 }
@@ -247,6 +249,8 @@ int log_recover(struct il_audit *log, struct diag *reterr_diag)
 		r = check_head(&rec);
 	if (r != 0)
 		return r;
+	if (rec.has_followed)
+		audit_keys_step(&log->keys);
 	keep_day(log);
 	return rec.n_cut > 0 ? record_cut(&rec) : 0;
 }
