@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "logs", cmd_logs, "show the log of a workspace" },
 	{ "audit", cmd_audit, "verify and read the record" },
 	{ "check", cmd_check, "say what would be decided about an action" },
+	{ "policy", cmd_policy, "show, set, check and import policies" },
 	{ "eval", cmd_eval, "measure the decisions over a file of cases" },
 	{ "help", cmd_help, "show this list" },
 	{ "version", cmd_version, "show the version" },

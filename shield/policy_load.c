@@ -70,3 +70,17 @@ void il_policy_hash(const struct il_policy *policy, uint8_t ret_hash[static SHA2
 {
 	memcpy(ret_hash, policy->hash, SHA256_SIZE);
 }
+
+bool il_policy_rule_get(const struct il_policy *policy, size_t i, struct il_policy_rule *ret_rule)
+{
+	static const char *const lists[RULE_KIND_N_] = { "deny", "ask", "verify", "allow" };
+	const struct rule *rule;
+
+	if (i >= policy->n_rules)
+		return false;
+	rule = &policy->rules[i];
+	*ret_rule = (struct il_policy_rule){ .list = lists[rule->kind], .name = rule->name,
+		.reason = rule->reason, .source = rule->source, .line = rule->line,
+		.n_tests = rule->n_tests };
+	return true;
+}

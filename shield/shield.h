@@ -110,6 +110,21 @@ IL_API struct il_policy *il_policy_unref(struct il_policy *policy);
 IL_API void il_policy_hash(const struct il_policy *policy, uint8_t ret_hash[static SHA256_SIZE]);
 /* "default", "strict", "permissive"; NULL when unknown. Static text. */
 IL_API const char *il_policy_preset(const char *name, size_t *ret_n);
+/*
+ * A policy file of the reference system in this program's language; -EBADMSG with the place of
+ * what it does not know.
+ */
+IL_API int il_policy_import(struct arena *a, const char *text, size_t n, const char **ret_yaml,
+	struct diag *reterr_diag) MUST_CHECK;
+struct il_policy_rule {
+	const char *list; /* "deny", "ask", "verify", "allow" */
+	const char *name, *reason, *source; /* reason may be NULL */
+	uint32_t line;
+	size_t n_tests;
+};
+/* The rules in order of their sources; borrowed from the policy. False behind the last. */
+IL_API bool il_policy_rule_get(
+	const struct il_policy *policy, size_t i, struct il_policy_rule *ret_rule);
 /* The widest grant that any verdict under this policy may carry, with `workspace` as root. */
 IL_API int il_policy_ceiling(struct arena *a, const struct il_policy *policy, const char *workspace,
 	const char *home, struct grant *ret_ceiling) MUST_CHECK;
@@ -194,6 +209,9 @@ IL_API void il_judge(struct arena *a, const struct il_analysis *analysis, const 
  */
 IL_API int il_grant_wanted(struct arena *a, const struct il_analysis *analysis,
 	const struct il_context *context, struct grant *ret_grant) MUST_CHECK;
+
+/* What a built-in finding means, in half a sentence; NULL for what is none (a policy's rule). */
+IL_API const char *il_finding_explain(const char *id);
 
 /* The verdict as the map that `check --json`, events and audit share. */
 IL_API const struct value *il_verdict_to_value(struct arena *a, const struct il_verdict *v) MUST_CHECK;
