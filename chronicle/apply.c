@@ -109,24 +109,55 @@ static int soften(struct apply *a, const struct op *op, int r)
 	return 0;
 }
 
+static bool same_inode(const struct entry *a, const struct entry *b)
+{
+	return a->link_ino != 0 && a->link_ino == b->link_ino && a->link_dev == b->link_dev;
+}
+
+/*
+ * The inode is now shared with a name that must not share it: then it cannot be changed in place,
+ * nor be joined. Numbers are compared at one time only, since inodes are used again.
+ */
+static bool is_shared_wrongly(const struct apply *a, const struct entry *target,
+	const struct entry *now, const char *path)
+{
+	if (now->link_ino == 0)
+		return false;
+	for (size_t i = 0; i < a->todo->n; i++) {
+		const struct delta *d = &a->todo->list[i];
+
+		if (same_inode(&d->after, now) && strcmp(d->path, path) != 0 &&
+			d->before.kind == ENTRY_FILE && !same_inode(&d->before, target))
+			return true;
+	}
+	for (size_t i = 0; i < a->linked->n; i++) {
+		const struct delta *d = &a->linked->list[i];
+
+		if (same_inode(&d->after, now) && !same_inode(&d->before, target))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The name whose inode the other names of its link group join: one that is untouched, else the
  * first that has the recorded content and attributes, be it op itself.
  */
-static const struct delta *find_leader(const struct deltas *linked, const struct op *op)
+static const struct delta *find_leader(const struct apply *a, const struct op *op)
 {
+	const struct deltas *linked = a->linked;
 	const struct delta *best = NULL;
 
 	for (size_t i = 0; i < linked->n; i++) {
 		const struct delta *d = &linked->list[i];
 
-		if (d->before.link_ino != op->target->link_ino ||
-			d->before.link_dev != op->target->link_dev)
+		if (!same_inode(&d->before, op->target))
 			continue;
 		if (entry_equal(&d->before, &d->after))
 			return d;
 		if (!best && entry_same_content(&d->before, &d->after) &&
-			entry_same_attributes(&d->before, &d->after))
+			entry_same_attributes(&d->before, &d->after) &&
+			!is_shared_wrongly(a, &d->before, &d->after, d->path))
 			best = d;
 	}
 	return best;
@@ -148,16 +179,15 @@ static const struct op *staged_sibling(const struct apply *a, const struct op *o
 {
 	for (const struct op *o = a->ops; o < op; o++) {
 		if (o->staged > 0 && o->target->kind == ENTRY_FILE &&
-			o->target->link_ino == op->target->link_ino &&
-			o->target->link_dev == op->target->link_dev)
+			same_inode(o->target, op->target))
 			return o;
 	}
 	return NULL;
 }
 
 /* *ret_done: the temporary is a further name of a file that is there. */
-static int stage_linked(struct apply *a, struct op *op, int dir_fd, const char *temporary,
-	const struct deltas *linked, bool *ret_done)
+static int stage_linked(
+	struct apply *a, struct op *op, int dir_fd, const char *temporary, bool *ret_done)
 {
 	const struct delta *leader;
 	const struct op *sibling;
@@ -169,7 +199,7 @@ static int stage_linked(struct apply *a, struct op *op, int dir_fd, const char *
 	*ret_done = false;
 	if (op->target->kind != ENTRY_FILE || op->target->link_ino == 0)
 		return 0;
-	leader = find_leader(linked, op);
+	leader = find_leader(a, op);
 	sibling = leader ? NULL : staged_sibling(a, op);
 	if (leader) {
 		r = link_from(a, leader->place, leader->path, dir_fd, temporary);
@@ -210,7 +240,7 @@ static int find_staging_dir(const struct apply *a, struct op *op, int *ret_fd)
 	}
 }
 
-static int stage(struct apply *a, struct op *op, const struct deltas *linked)
+static int stage(struct apply *a, struct op *op)
 {
 	char temporary[LEFTOVER_NAME_SIZE];
 	auto_close int fd = -1;
@@ -222,7 +252,7 @@ static int stage(struct apply *a, struct op *op, const struct deltas *linked)
 	if (r != 0)
 		return r;
 	leftover_name(a->id, ++a->n_staged, temporary);
-	r = stage_linked(a, op, fd, temporary, linked, &done);
+	r = stage_linked(a, op, fd, temporary, &done);
 	if (r == 0 && !done)
 		r = restore_new(a->c->store, fd, temporary, op->target);
 	if (r == 0 || r == RESTORE_E_OWNER)
@@ -238,19 +268,21 @@ static bool is_leaf(const struct entry *e)
 }
 
 /* The right inode is there already; at most attributes are wrong. */
-static bool is_in_place(const struct op *op, const struct deltas *linked)
+static bool is_in_place(const struct apply *a, const struct op *op)
 {
 	const struct delta *leader;
 
 	if (!entry_same_content(op->target, op->now))
 		return false;
-	if (op->target->kind != ENTRY_FILE || op->target->link_ino == 0)
+	if (op->target->kind != ENTRY_FILE)
 		return true;
-	leader = find_leader(linked, op);
+	if (op->target->link_ino == 0)
+		return !is_shared_wrongly(a, op->target, op->now, op->path);
+	leader = find_leader(a, op);
 	return leader && leader->place == op->place && strcmp(leader->path, op->path) == 0;
 }
 
-static int stage_all(struct apply *a, const struct deltas *linked)
+static int stage_all(struct apply *a)
 {
 	int r = 0;
 
@@ -263,9 +295,9 @@ static int stage_all(struct apply *a, const struct deltas *linked)
 		}
 		if (!is_leaf(op->target))
 			continue;
-		op->in_place = is_in_place(op, linked);
+		op->in_place = is_in_place(a, op);
 		if (!op->in_place)
-			r = stage(a, op, linked);
+			r = stage(a, op);
 	}
 	return r;
 }
@@ -372,9 +404,12 @@ static int restore_times(const struct apply *a)
 		const struct touched *t = &a->touched[i - 1];
 		auto_close int fd = -1;
 		const char *name;
+		struct stat st;
 		int r = beneath_parent(a->root_fds[t->root], t->path, &fd, &name);
 
-		if (r == 0)
+		if (r == 0 && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			r = -errno;
+		if (r == 0 && S_ISDIR(st.st_mode)) /* else something else took its place */
 			r = set_mtime(fd, name, t->mtime_ns);
 		if (r != 0 && r != -ENOENT && r != -ENOTDIR && r != -EPERM)
 			return r;
@@ -405,12 +440,12 @@ static int change_names(struct apply *a)
 	return r;
 }
 
-int apply_run(struct apply *a, const struct deltas *linked)
+int apply_run(struct apply *a)
 {
 	int r = open_roots(a);
 
 	if (r == 0)
-		r = stage_all(a, linked);
+		r = stage_all(a);
 	if (r == 0)
 		r = sync_roots(a);
 	if (r == 0)

@@ -34,7 +34,10 @@ struct apply {
 	struct op *ops;              /* owned; directories before what is in them */
 	size_t n_ops, capacity_ops;
 	bool force;
-	int *root_fds; /* owned, -1 when not open */
+	const struct deltas
+		*todo; /* borrowed: all that differs between the target and the present */
+	const struct deltas *linked; /* borrowed: all files of the target with more than one name */
+	int *root_fds;               /* owned, -1 when not open */
 	uint64_t n_staged;
 	struct touched *touched; /* owned */
 	size_t n_touched, capacity_touched;
@@ -43,6 +46,5 @@ struct apply {
 };
 
 int apply_add(struct apply *a, const struct op *op) MUST_CHECK;
-/* linked: all files of the target state that share an inode with another. */
-int apply_run(struct apply *a, const struct deltas *linked) MUST_CHECK;
+int apply_run(struct apply *a) MUST_CHECK;
 void apply_done(struct apply *a);

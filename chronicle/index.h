@@ -40,7 +40,8 @@ int index_put(struct index *x, const struct stat *st, const uint8_t *hash, bool 
 bool is_racy(const struct stat *st, int64_t read_at_ns);
 
 int index_load(struct index *x, int dir_fd) MUST_CHECK;
-int index_save(struct index *x, int dir_fd) MUST_CHECK;
+/* May be ignored: what is not saved is read again. */
+int index_save(struct index *x, int dir_fd);
 
 static inline int64_t timespec_ns(const struct timespec *t)
 {

@@ -57,8 +57,10 @@ int restore_attributes(int dir_fd, const char *name, const struct entry *e)
 		if (errno != EPERM)
 			return -errno;
 		soft = RESTORE_E_OWNER;
-		(void)fchownat(dir_fd, name, (uid_t)-1, e->gid,
-			AT_SYMLINK_NOFOLLOW); /* the group at least, if it is one of ours */
+		/* The group at least, if it is one of ours. */
+		if (fchownat(dir_fd, name, (uid_t)-1, e->gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+			errno != EPERM)
+			return -errno;
 	}
 	if (e->kind != ENTRY_LINK)
 		r = set_mode(dir_fd, name, e->mode);

@@ -143,19 +143,25 @@ static bool is_in_the_way(const struct plan *p, const struct delta *drifted)
 	return false;
 }
 
+/* A link more or less, or a directory's time, is no work of anybody's to lose. */
+static bool same_but_links(const struct delta *d)
+{
+	return d->before.kind == d->after.kind && entry_same_content(&d->before, &d->after) &&
+	       entry_same_attributes(&d->before, &d->after);
+}
+
 static bool is_conflict(const struct plan *p, const struct delta *drifted)
 {
+	const struct delta *todo;
 	const struct delta *changed =
 		look_up(p->changed_by_path, p->changed.n, drifted->place, drifted->path);
 
 	if (!changed || !is_selected(p, changed))
 		return is_in_the_way(p, drifted);
-	if (!look_up(p->todo_by_path, p->todo.n, drifted->place, drifted->path))
+	todo = look_up(p->todo_by_path, p->todo.n, drifted->place, drifted->path);
+	if (!todo || same_but_links(todo))
 		return false; /* it is as the rollback wants it */
-	/* A link more or less, or a directory's time, is no work of anybody's to lose. */
-	return drifted->before.kind != drifted->after.kind ||
-	       !entry_same_content(&drifted->before, &drifted->after) ||
-	       !entry_same_attributes(&drifted->before, &drifted->after);
+	return !same_but_links(drifted);
 }
 
 static int check_conflicts(const struct plan *p, il_change_fn fn, void *ctx)
@@ -309,7 +315,7 @@ static int carry_out(struct plan *p, struct apply *a, char ret_id[static IL_SNAP
 	if (r != 0)
 		return r;
 	a->id = id;
-	r = apply_run(a, &p->linked);
+	r = apply_run(a);
 	sealed = il_chronicle_seal(
 		p->c, id, r == 0 ? IL_OUTCOME_DONE : IL_OUTCOME_FAILED, NULL, NULL);
 	memcpy(ret_id, id, IL_SNAPSHOT_ID_SIZE);
@@ -324,7 +330,11 @@ static int carry_out(struct plan *p, struct apply *a, char ret_id[static IL_SNAP
 
 static int run(struct plan *p, il_change_fn fn, void *ctx, char ret_id[static IL_SNAPSHOT_ID_SIZE])
 {
-	struct apply a = { .c = p->c, .record = p->begin, .force = p->what->force };
+	struct apply a = { .c = p->c,
+		.record = p->begin,
+		.force = p->what->force,
+		.todo = &p->todo,
+		.linked = &p->linked };
 	int r = book_capture(p->c, &p->capture, p->begin, p->now, p->diag);
 
 	if (r == 0)
