@@ -29,6 +29,17 @@ PRINTF_LIKE(1, 2) static inline int run_shell(const char *format, ...)
 	return n > 0 && (size_t)n < sizeof(command) ? system(command) : -1;
 }
 
+PRINTF_LIKE(3, 4) static inline void put_path(char *ret_path, size_t size, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(ret_path, size, format, args);
+	va_end(args);
+	assert_true(n > 0 && (size_t)n < size);
+}
+
 static inline int make_dir(void **state)
 {
 	char *dir = strdup("/tmp/interlock-audit-XXXXXX");
