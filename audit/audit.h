@@ -101,6 +101,15 @@ IL_API int il_audit_append_wait(struct il_audit *log, const struct il_audit_entr
  */
 IL_API int il_audit_take_verification_key(struct il_audit *log, char **ret_key) MUST_CHECK;
 
+/*
+ * Removes the segments whose entries are all older, oldest first, and leaves a signed stub in their
+ * place so that the rest verifies; recorded as LogPruned. The log must be intact and have no other
+ * writer. ret_through: the last entry that is gone; 0: nothing was old enough. 0, -errno or a
+ * condition of il_audit_open().
+ */
+IL_API int il_audit_prune(const char *dir, int64_t before_ns, uint64_t *ret_through,
+	struct diag *reterr_diag) MUST_CHECK;
+
 /* ---- reading, without a lock, also while a writer runs ---- */
 
 enum il_audit_damage {
@@ -126,7 +135,7 @@ struct il_audit_verify_options {
 	uint64_t from_seq;       /* 0: from the first */
 	uint64_t to_seq;         /* 0: to the last */
 	unsigned threads;        /* 0: all cores */
-	bool reference_format;   /* a log of the reference system */
+	bool reference_format;   /* a log of the reference system; dir may be the file itself */
 };
 
 struct il_audit_report {

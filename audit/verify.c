@@ -290,7 +290,7 @@ int il_audit_verify(const struct il_audit_verify_options *o, struct il_audit_rep
 	int r;
 
 	if (o->reference_format)
-		return -EOPNOTSUPP;
+		return verify_reference(o, ret_report);
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;

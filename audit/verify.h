@@ -66,3 +66,6 @@ int verify_sides_check(struct verify *v) MUST_CHECK;
 /* An entry that is sound but does not continue the chain: names the damage. */
 int verify_break(struct verify *v, const struct stream_record *r, const char *where,
 	const struct stream_record *ahead, size_t n_ahead) MUST_CHECK;
+
+int verify_reference(const struct il_audit_verify_options *o, struct il_audit_report *ret_report)
+	MUST_CHECK;

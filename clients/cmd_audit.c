@@ -87,6 +87,26 @@ static int verify(const struct audit_command *c)
 	return report.status;
 }
 
+static int prune(const struct audit_command *c)
+{
+	struct diag diag = { 0 };
+	uint64_t through = 0;
+	int r = il_audit_prune(c->dir, c->before_ns, &through, &diag);
+
+	if (r == IL_AUDIT_E_LOCKED)
+		(void)fputs(
+			"interlock audit: the engine writes this record; stop it first\n", stderr);
+	else if (r > 0)
+		(void)fprintf(stderr, "interlock audit: %s\n", diag.text);
+	else if (r < 0)
+		(void)fprintf(stderr, "interlock audit: %s\n", strerror(-r));
+	else if (through == 0)
+		puts("nothing is that old");
+	else
+		printf("pruned through entry %" PRIu64 "\n", through);
+	return r == 0 ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
+}
+
 static int find_log(struct audit_command *c)
 {
 	auto_workspace struct workspace w = WORKSPACE_NONE;
@@ -111,6 +131,8 @@ static int run(const struct audit_command *c)
 		return audit_export(c);
 	if (strcmp(c->sub, "stats") == 0)
 		return audit_stats(c);
+	if (strcmp(c->sub, "prune") == 0)
+		return prune(c);
 	return audit_list(c);
 }
 
