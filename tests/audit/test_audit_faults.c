@@ -64,6 +64,28 @@ static void a_write_error_stops_the_log(void **state)
 	assert_true(after.n_entries > before.n_entries);
 }
 
+static bool write_text(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write_all(fd, text, strlen(text)) == 0;
+}
+
+/* A mount namespace of our own; as an ordinary user in a user namespace where we stay ourselves. */
+static bool enter_namespace(void)
+{
+	char uids[64], gids[64];
+	bool is_root = geteuid() == 0;
+
+	put_path(uids, sizeof(uids), "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+	put_path(gids, sizeof(gids), "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+	if (unshare(is_root ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return false;
+	return is_root || (write_text("/proc/self/setgroups", "deny") &&
+				  write_text("/proc/self/uid_map", uids) &&
+				  write_text("/proc/self/gid_map", gids));
+}
+
 static int fill_small_disk(const char *dir)
 {
 	struct il_audit_options o = { .dir = dir };
@@ -92,8 +114,7 @@ static void a_full_disk_stops_the_log(void **state)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
-			mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		if (!enter_namespace() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 			mount("tmpfs", *state, "tmpfs", 0, "size=256k") != 0)
 			_exit(77);
 		_exit(fill_small_disk(*state));
