@@ -1,7 +1,7 @@
 /*
  * interlock-agent: the start-up story of the process that thinks.
  *
- *	token out of the environment → sandbox config → plan → twin → confined → canary
+ *	token out of the environment → sandbox config → plan → control → confined → canary
  *	→ hello and report → directives → end
  *
  * Until it is confined it reads no file and no byte of its stream and starts no
@@ -11,74 +11,100 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/try.h"
 #include "base/exit.h"
 #include "base/log.h"
 #include "sandbox/sandbox.h"
 
 #define SANDBOX_ENV "INTERLOCK_SANDBOX"
+#define PROFILE     "agent"
+
+/* Texts of an array, as the plan wants them. */
+static int take_readable(struct arena *a, const struct value *v, struct il_sandbox_config *config)
+{
+	const char **paths = arena_alloc_array(a, v->size, sizeof(*paths));
+
+	if (v->kind != VALUE_ARRAY || !paths)
+		return -EINVAL;
+	for (size_t i = 0; i < v->size; i++) {
+		if (v->items[i].kind != VALUE_TEXT)
+			return -EINVAL;
+		paths[i] = v->items[i].text;
+	}
+	config->readable = paths;
+	config->n_readable = v->size;
+	return 0;
+}
+
+/*
+ * {"profile": "agent", "readable": [directory, ...]}: all that may be said to this
+ * program. Every other key would be wider than an agent can be.
+ */
+static int read_config(struct arena *a, const char *json, struct il_sandbox_config *config)
+{
+	const struct value *root;
+	struct diag diag = { 0 };
+	int r = value_from_json(a, json, strlen(json), &root, &diag);
+
+	if (r != 0 || root->kind != VALUE_MAP)
+		return -EINVAL;
+	for (size_t i = 0; r == 0 && i < root->size; i++) {
+		const struct value_pair *pair = &root->pairs[i];
+
+		if (strcmp(pair->key, "readable") == 0)
+			r = take_readable(a, pair->value, config);
+		else if (strcmp(pair->key, "profile") != 0 || pair->value->kind != VALUE_TEXT ||
+			 strcmp(pair->value->text, PROFILE) != 0)
+			r = -EINVAL;
+	}
+	return r;
+}
 
 static int load_config(struct arena *a, struct il_sandbox_config *ret_config)
 {
 	static const int stream_fd = AGENT_STREAM_FD;
+	struct il_sandbox_config config = {
+		.profile = IL_PROFILE_AGENT, .keep_fds = &stream_fd, .n_keep_fds = 1
+	};
 	const char *json = getenv(SANDBOX_ENV);
-	struct diag diag = { 0 };
-	int r;
+	int r = json ? read_config(a, json, &config) : 0;
 
-	if (!json) {
-		*ret_config = (struct il_sandbox_config){
-			.profile = IL_PROFILE_AGENT, .keep_fds = &stream_fd, .n_keep_fds = 1
-		};
-		return 0;
-	}
-	r = il_sandbox_config_from_json(a, json, strlen(json), ret_config, &diag);
 	if (r != 0)
-		log_line(LOG_LEVEL_ERROR, "sandbox-config-refused why=%s", diag.text);
-	else if (ret_config->profile != IL_PROFILE_AGENT)
-		r = -EINVAL; /* another profile would be wider */
+		log_line(LOG_LEVEL_ERROR, "sandbox-config-refused variable=" SANDBOX_ENV);
+	else
+		*ret_config = config;
 	return r;
 }
 
-static int apply(const struct il_sandbox_plan *plan, char **ret_report)
+/*
+ * What is forbidden is tried before, as a control, and after. What got through,
+ * or cannot be told, ends the process here; the engine judges the report again.
+ */
+static int apply(const struct il_sandbox_plan *plan, struct buf *report)
 {
 	struct il_sandbox_step_error step = { 0 };
-	struct il_sandbox_twin *twin = NULL;
-	int r = il_sandbox_twin_start(plan, &twin);
+	struct probe_result results[PROBE_N_] = { { 0 } };
+	struct diag diag = { 0 };
+	int r;
 
-	if (r != 0) {
-		log_line(LOG_LEVEL_ERROR, "canary-not-started err=%d", r);
-		return r;
-	}
+	try_before(results);
 	r = il_sandbox_apply_self(plan, &step);
 	if (r != 0) {
 		log_line(LOG_LEVEL_ERROR, "not-confined step=%s why=%s",
 			step.step ? step.step : "?", step.text);
 		return r;
 	}
-	return il_sandbox_verify(plan, twin, ret_report);
+	try_after(results);
+	r = probes_report(report, PROFILE, results);
+	if (r == 0)
+		r = probes_judge(buf_get_text(report), report->size, PROFILE, &diag);
+	if (r != 0)
+		log_line(LOG_LEVEL_ERROR, "not-confined why=%s", diag.text);
+	return r;
 }
 
-/* Applied is not enough: what the probes saw decides, here first and in the engine again. */
-static int judge_report(const char *report)
+static int confine(struct buf *report)
 {
-	struct il_sandbox_judgement judgement;
-	struct diag diag = { 0 };
-	int r = il_sandbox_report_judge(
-		report, strlen(report), IL_PROFILE_AGENT, &judgement, &diag);
-
-	if (r != 0) {
-		log_line(LOG_LEVEL_ERROR, "canary-report-refused why=%s", diag.text);
-		return r;
-	}
-	if (judgement.state != IL_SANDBOXED && judgement.state != IL_SANDBOX_PARTIAL) {
-		log_line(LOG_LEVEL_ERROR, "not-confined why=%s", judgement.summary);
-		return -EPERM;
-	}
-	return 0;
-}
-
-static int confine(char **ret_report)
-{
-	auto_free char *report = NULL;
 	struct il_sandbox_plan *plan = NULL;
 	struct il_sandbox_config config;
 	struct diag diag = { 0 };
@@ -89,13 +115,11 @@ static int confine(char **ret_report)
 	r = load_config(&a, &config);
 	if (r == 0)
 		r = il_sandbox_plan_config(&config, &plan, &diag);
+	if (r != 0 && diag.text[0])
+		log_line(LOG_LEVEL_ERROR, "not-confined why=%s", diag.text);
 	if (r == 0)
-		r = apply(plan, &report);
-	if (r == 0)
-		r = judge_report(report);
-	plan = il_sandbox_plan_free(plan);
-	if (r == 0)
-		*ret_report = take_ptr(report);
+		r = apply(plan, report);
+	(void)il_sandbox_plan_free(plan);
 	return r;
 }
 
@@ -111,13 +135,13 @@ static int take_token(enum role *ret_role, char ret_token[static TOKEN_SIZE])
 	return token_take_environment("INTERLOCK_JUDGE_TOKEN", ret_token);
 }
 
-static int serve(enum role role, const char *token, const char *report)
+static int serve(enum role role, const char *token, const struct buf *report)
 {
 	struct agent a;
 	int r = agent_open(&a, AGENT_STREAM_FD, role, &provider_scripted);
 
 	if (r == 0)
-		r = agent_join(&a, token, report, strlen(report));
+		r = agent_join(&a, token, buf_get_text(report), report->size);
 	if (r != 0)
 		log_line(LOG_LEVEL_ERROR, "not-joined err=%d why=%s", r, a.client.error.text);
 	else
@@ -129,7 +153,7 @@ static int serve(enum role role, const char *token, const char *report)
 int main(void)
 {
 	auto_token char token[TOKEN_SIZE] = { 0 };
-	auto_free char *report = NULL;
+	auto_buf struct buf report = BUF_INIT(64u << 10);
 	enum role role;
 	int r;
 
@@ -140,7 +164,7 @@ int main(void)
 	}
 	if (confine(&report) != 0) /* from here on: one stream, nothing else */
 		return EXIT_STATUS_UNCONFINED;
-	r = serve(role, token, report);
+	r = serve(role, token, &report);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "stream-broken err=%d", r);
 	return r == 0 || r == AGENT_E_CLOSED ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;

@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 
 #include "agent/agent.h"
+#include "base/exit.h"
+#include "ipc/probes.h"
 #include "tests/ipc/wire.h"
 
 /* An engine of a few lines: it answers proposals by their name and keeps what the agent said. */
@@ -15,6 +17,7 @@ struct stage {
 	char ending[512];
 	size_t n_proposed;
 	bool cancel_at_proposal;
+	bool is_program; /* the real one, confined; else only its loop */
 };
 
 static void stage_result(struct connection *c, const struct message *m)
@@ -81,8 +84,12 @@ static void stage_on_ready(void *ctx, struct connection *c)
 
 static bool stage_on_canary(void *ctx, struct connection *c, const char *report, size_t n)
 {
-	(void)ctx;
+	struct stage *s = ctx;
+	struct diag diag;
+
 	(void)c;
+	if (s->is_program)
+		return probes_judge(report, n, "agent", &diag) == 0;
 	return n == 2 && memcmp(report, "{}", 2) == 0;
 }
 
@@ -99,7 +106,25 @@ static void stage_child(int fd, const char *token)
 	_exit(r == 0 ? 0 : 1);
 }
 
-static void stage_open(struct stage *s)
+/* As the engine starts it: descriptor 3 is the stream, the environment has what it needs. */
+static void stage_program(int fd, const char *token, const char *sandbox)
+{
+	auto_free char *program = NULL, *token_text = NULL, *sandbox_text = NULL;
+	char *environment[3] = { NULL };
+
+	if (asprintf(&program, "%s/interlock-agent", getenv("INTERLOCK_BUILD_ROOT")) < 0 ||
+		asprintf(&token_text, "INTERLOCK_AGENT_TOKEN=%s", token) < 0 ||
+		asprintf(&sandbox_text, "INTERLOCK_SANDBOX=%s", sandbox ? sandbox : "") < 0)
+		_exit(99);
+	environment[0] = token_text;
+	environment[1] = sandbox ? sandbox_text : NULL;
+	if (dup2(fd, 3) < 0 || (fd == 3 && fcntl(3, F_SETFD, 0) < 0))
+		_exit(99);
+	(void)execle(program, program, (char *)NULL, environment);
+	_exit(99);
+}
+
+static void stage_open(struct stage *s, bool is_program)
 {
 	struct connection_child child = { .role = ROLE_AGENT, .needs_canary = true };
 	struct connection_server_config config = {
@@ -115,6 +140,7 @@ static void stage_open(struct stage *s)
 
 	memset(s, 0, sizeof(*s));
 	s->said = BUF_INIT(1 << 20);
+	s->is_program = is_program;
 	assert_int_equal(uv_loop_init(&s->wire.loop), 0);
 	assert_int_equal(token_book_init(&s->wire.book), 0);
 	wire_add_token(&s->wire, ROLE_AGENT, true, s->wire.agent_token);
@@ -124,6 +150,8 @@ static void stage_open(struct stage *s)
 	assert_true(s->pid >= 0);
 	if (s->pid == 0) {
 		(void)close(ours);
+		if (is_program)
+			stage_program(theirs, s->wire.agent_token, NULL);
 		stage_child(theirs, s->wire.agent_token);
 	}
 	(void)close(theirs);
@@ -182,7 +210,7 @@ static void a_transcript_is_followed_to_its_end(void **state)
 	struct stage s;
 
 	(void)state;
-	stage_open(&s);
+	stage_open(&s, false);
 	stage_process(&s, "[{\"say\":\"I look. \"},"
 			  "{\"propose\":{\"type\":\"read_file\",\"payload\":{\"path\":\"a\"}}},"
 			  "{\"expect\":{\"status\":\"executed\",\"contains\":\"hello\"}},"
@@ -203,7 +231,7 @@ static void a_failed_expectation_is_told(void **state)
 	struct stage s;
 
 	(void)state;
-	stage_open(&s);
+	stage_open(&s, false);
 	stage_process(&s, "[{\"propose\":{\"type\":\"delete_file\",\"payload\":{}}},"
 			  "{\"expect\":{\"status\":\"executed\"}},{\"say\":\"never\"}]");
 	assert_false(s.over_is_good);
@@ -221,7 +249,7 @@ static void bad_transcripts_are_refused_and_the_agent_lives_on(void **state)
 	struct stage s;
 
 	(void)state;
-	stage_open(&s);
+	stage_open(&s, false);
 	for (size_t i = 0; i < N_ELEMENTS(bad); i++) {
 		stage_process(&s, bad[i]);
 		assert_false(s.over_is_good);
@@ -237,7 +265,7 @@ static void without_a_model_it_says_so(void **state)
 	struct stage s;
 
 	(void)state;
-	stage_open(&s);
+	stage_open(&s, false);
 	stage_process(&s, NULL);
 	assert_memory_equal(s.ending, "NO_MODEL", 8);
 	stage_done(&s);
@@ -248,7 +276,7 @@ static void a_cancelled_directive_ends_there(void **state)
 	struct stage s;
 
 	(void)state;
-	stage_open(&s);
+	stage_open(&s, false);
 	s.cancel_at_proposal = true;
 	stage_process(
 		&s, "[{\"propose\":{\"type\":\"read_file\",\"payload\":{}}},{\"say\":\"never\"}]");
@@ -259,6 +287,93 @@ static void a_cancelled_directive_ends_there(void **state)
 	stage_done(&s);
 }
 
+static void the_program_is_confined_and_proves_it(void **state)
+{
+	auto_free char *path = NULL;
+	char status[4096] = { 0 };
+	struct stage s;
+	int fd;
+
+	(void)state;
+	stage_open(&s, true); /* ready: the report was judged */
+	assert_true(asprintf(&path, "/proc/%d/status", (int)s.pid) > 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, status, sizeof(status) - 1) > 0);
+	(void)close(fd);
+	assert_non_null(strstr(status, "\nNoNewPrivs:\t1\n"));
+	assert_non_null(strstr(status, "\nSeccomp:\t2\n"));
+	assert_non_null(strstr(status, "\nThreads:\t1\n"));
+	stage_process(&s, "[{\"say\":\"a\"},{\"propose\":{\"type\":\"read_file\",\"payload\":{}}},"
+			  "{\"expect\":{\"status\":\"executed\"}}]");
+	assert_true(s.over_is_good);
+	stage_done(&s);
+}
+
+static int run_program(const char *token, const char *sandbox)
+{
+	int pair[2], status;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		stage_program(pair[1], token, sandbox);
+	(void)close(pair[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	(void)close(pair[0]);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void what_cannot_be_confined_does_not_run(void **state)
+{
+	static const char *const wide[] = { "{\"readable\":[\"/\"]}", "{\"profile\":\"command\"}",
+		"{\"may_spawn\":true}", "[]", "x", "", "{\"readable\":[1]}",
+		"{\"readable\":[\"relative\"]}" };
+	char token[TOKEN_SIZE];
+
+	(void)state;
+	assert_int_equal(token_make(token), 0);
+	for (size_t i = 0; i < N_ELEMENTS(wide); i++)
+		assert_int_equal(run_program(token, wide[i]), EXIT_STATUS_UNCONFINED);
+	assert_int_equal(run_program("short", NULL), EXIT_STATUS_USAGE);
+}
+
+static void a_report_is_judged_by_its_probes(void **state)
+{
+	struct probe_result results[PROBE_N_];
+	struct diag diag;
+
+	(void)state;
+	for (unsigned i = 0; i < PROBE_N_; i++)
+		results[i] = (struct probe_result){ .control = true, .error = EPERM };
+	for (unsigned i = 0; i <= PROBE_N_; i++) {
+		for (unsigned fault = 0; fault < 2; fault++) {
+			struct buf b = BUF_INIT(8192);
+			struct probe_result kept = { 0 };
+
+			if (i < PROBE_N_) {
+				kept = results[i];
+				results[i].control = fault != 0;
+				results[i].error = fault ? 0 : EPERM;
+			}
+			assert_int_equal(probes_report(&b, "agent", results), 0);
+			assert_int_equal(probes_judge(buf_get_text(&b), b.size, "agent", &diag),
+				i < PROBE_N_ ? -EPERM : 0);
+			assert_int_equal(
+				probes_judge(buf_get_text(&b), b.size, "fetch", &diag), -EPERM);
+			if (i < PROBE_N_)
+				results[i] = kept;
+			buf_done(&b);
+		}
+	}
+	assert_int_equal(probes_judge("{}", 2, "agent", &diag), -EBADMSG);
+	assert_int_equal(probes_judge("x", 1, "agent", &diag), -EBADMSG);
+	assert_int_equal(
+		probes_judge("{\"profile\":\"agent\",\"probes\":[]}", 31, "agent", &diag), -EPERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +382,9 @@ int main(void)
 		cmocka_unit_test(bad_transcripts_are_refused_and_the_agent_lives_on),
 		cmocka_unit_test(without_a_model_it_says_so),
 		cmocka_unit_test(a_cancelled_directive_ends_there),
+		cmocka_unit_test(the_program_is_confined_and_proves_it),
+		cmocka_unit_test(what_cannot_be_confined_does_not_run),
+		cmocka_unit_test(a_report_is_judged_by_its_probes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
