@@ -63,10 +63,12 @@ static int parent_of(const struct apply *a, const struct op *op, int *ret_fd, co
 	return beneath_parent(a->root_fds[root_of(a, op)], op->path, ret_fd, ret_name);
 }
 
-/* Whatever is renamed or removed in a directory changes its time, which must not show. */
-static int touch(struct apply *a, const struct op *op, int dir_fd)
+/*
+ * Whatever is renamed or removed in a directory changes its time, which must not show. The
+ * directory is that of the first n_path bytes of the path.
+ */
+static int touch(struct apply *a, const struct op *op, size_t n_path, int dir_fd)
 {
-	const char *slash = strrchr(op->path, '/');
 	struct touched *t;
 	struct stat st;
 
@@ -83,7 +85,9 @@ static int touch(struct apply *a, const struct op *op, int dir_fd)
 	}
 	t = &a->touched[a->n_touched];
 	*t = (struct touched){ .root = root_of(a, op), .mtime_ns = timespec_ns(&st.st_mtim) };
-	t->path = strndup(op->path, slash ? (size_t)(slash - op->path) : 0);
+	while (n_path > 0 && op->path[n_path - 1] != '/')
+		n_path--;
+	t->path = strndup(op->path, n_path > 0 ? n_path - 1 : 0);
 	if (!t->path)
 		return -ENOMEM;
 	a->n_touched++;
@@ -185,6 +189,16 @@ static const struct op *staged_sibling(const struct apply *a, const struct op *o
 	return NULL;
 }
 
+static int staging_dir(const struct apply *a, const struct op *op, int *ret_fd)
+{
+	auto_free char *path = strndup(op->path, op->n_waiting);
+	const char *ignored;
+
+	if (!path)
+		return -ENOMEM;
+	return beneath_parent(a->root_fds[root_of(a, op)], path, ret_fd, &ignored);
+}
+
 /* *ret_done: the temporary is a further name of a file that is there. */
 static int stage_linked(
 	struct apply *a, struct op *op, int dir_fd, const char *temporary, bool *ret_done)
@@ -193,7 +207,6 @@ static int stage_linked(
 	const struct op *sibling;
 	char name[LEFTOVER_NAME_SIZE];
 	auto_close int fd = -1;
-	const char *ignored;
 	int r = 0;
 
 	*ret_done = false;
@@ -205,22 +218,12 @@ static int stage_linked(
 		r = link_from(a, leader->place, leader->path, dir_fd, temporary);
 	} else if (sibling) {
 		leftover_name(a->id, sibling->staged, name);
-		r = parent_of(a, sibling, &fd, &ignored);
+		r = staging_dir(a, sibling, &fd);
 		if (r == 0 && linkat(fd, name, dir_fd, temporary, 0) < 0)
 			r = -errno;
 	}
 	*ret_done = r == 0 && (leader || sibling);
 	return r;
-}
-
-static int staging_dir(const struct apply *a, const struct op *op, int *ret_fd)
-{
-	auto_free char *path = strndup(op->path, op->n_waiting);
-	const char *ignored;
-
-	if (!path)
-		return -ENOMEM;
-	return beneath_parent(a->root_fds[root_of(a, op)], path, ret_fd, &ignored);
 }
 
 /* The nearest directory that is there: a temporary may wait anywhere on the same file system. */
@@ -248,7 +251,7 @@ static int stage(struct apply *a, struct op *op)
 	int r = find_staging_dir(a, op, &fd);
 
 	if (r == 0)
-		r = touch(a, op, fd);
+		r = touch(a, op, op->n_waiting, fd);
 	if (r != 0)
 		return r;
 	leftover_name(a->id, ++a->n_staged, temporary);
@@ -342,7 +345,7 @@ static int remove_one(struct apply *a, struct op *op)
 	if (r == 0 && op->now->kind == ENTRY_LEFT_OUT)
 		return soften(a, op, RESTORE_E_CANNOT);
 	if (r == 0)
-		r = touch(a, op, fd);
+		r = touch(a, op, strlen(op->path), fd);
 	if (r == 0 && !a->force)
 		r = recheck(fd, name, op->now);
 	return r != 0 ? r : restore_remove(fd, name, a->force);
@@ -355,7 +358,7 @@ static int make_dir(struct apply *a, struct op *op)
 	int r = parent_of(a, op, &fd, &name);
 
 	if (r == 0)
-		r = touch(a, op, fd);
+		r = touch(a, op, strlen(op->path), fd);
 	if (r != 0)
 		return r;
 	if (op->now->kind != ENTRY_ABSENT)
@@ -374,7 +377,7 @@ static int commit_one(struct apply *a, struct op *op)
 	if (r == 0)
 		r = parent_of(a, op, &fd, &name);
 	if (r == 0)
-		r = touch(a, op, fd);
+		r = touch(a, op, strlen(op->path), fd);
 	/* A directory in its place was removed on the way. */
 	if (r == 0 && !a->force)
 		r = recheck(fd, name, op->now->kind == ENTRY_DIR ? &gone : op->now);

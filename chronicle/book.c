@@ -179,7 +179,7 @@ static int read_frame(struct il_chronicle *c, const struct store_frame *f, struc
 	} else if (r == 0) {
 		struct stub *s = &c->stubs[c->n_stubs];
 
-		r = stub_read(bytes, n, c->store->key, s);
+		r = chain_stub_read(bytes, n, c->store->key, s);
 		if (r == 0) {
 			c->n_stubs++;
 			*ret_link = (struct link){
@@ -250,7 +250,7 @@ static int check_head(struct il_chronicle *c)
 {
 	struct head signed_head = { 0 };
 	const uint8_t *hash;
-	int r = head_read(c->store, &signed_head);
+	int r = chain_head_read(c->store, &signed_head);
 
 	c->head_behind = c->head.seq > 0;
 	if (r == -ENOENT) {
@@ -324,5 +324,5 @@ int book_add(struct il_chronicle *c, struct record *record)
 	r = load_bytes(bytes, n, record->hash, &l);
 	if (r == 0)
 		r = keep(c, l);
-	return r != 0 ? r : head_write(c->store, &c->head);
+	return r != 0 ? r : chain_head_write(c->store, &c->head);
 }

@@ -155,6 +155,9 @@ IL_API int il_chronicle_rollback(struct il_chronicle *c, const struct il_rollbac
 IL_API int il_chronicle_cat(struct il_chronicle *c, const char *id, const char *path,
 	enum il_side side, int fd) MUST_CHECK;
 
+/* What the store holds on disk. */
+IL_API uint64_t il_chronicle_bytes(const struct il_chronicle *c);
+
 struct il_chronicle_report {
 	int status; /* EXIT_VERIFY_* */
 	uint64_t n_snapshots, n_blobs, n_bytes;

@@ -144,7 +144,7 @@ static int add_stub(struct compaction *k, const struct stub *s)
 	struct stub counted = *s;
 
 	counted.n_snapshots = snapshots_between(k, s->from, s->to);
-	stub_write(&b, &counted, k->c->store->key);
+	chain_stub_write(&b, &counted, k->c->store->key);
 	if (buf_error(&b) != 0)
 		return buf_error(&b);
 	return store_append(k->c->store, FRAME_STUB, b.data, b.size, hash);

@@ -64,7 +64,7 @@ static int recover(struct il_chronicle *c)
 	}
 	if (!c->head_behind)
 		return 0;
-	r = head_write(s, &c->head);
+	r = chain_head_write(s, &c->head);
 	if (r == 0)
 		c->head_behind = false;
 	return r;

@@ -164,3 +164,8 @@ int il_chronicle_cat(
 	}
 	return -ENOENT;
 }
+
+uint64_t il_chronicle_bytes(const struct il_chronicle *c)
+{
+	return store_bytes(c->store);
+}

@@ -80,9 +80,9 @@ struct stub {
 	uint64_t n_snapshots;
 };
 
-void stub_write(struct buf *b, const struct stub *s, const uint8_t key[static 64]);
-int stub_read(const uint8_t *bytes, size_t n, const uint8_t key[static 64], struct stub *ret_stub)
-	MUST_CHECK;
+void chain_stub_write(struct buf *b, const struct stub *s, const uint8_t key[static 64]);
+int chain_stub_read(const uint8_t *bytes, size_t n, const uint8_t key[static 64],
+	struct stub *ret_stub) MUST_CHECK;
 
 struct head {
 	uint64_t seq; /* 0: nothing was ever recorded */
@@ -90,5 +90,5 @@ struct head {
 };
 
 /* -EBADMSG when no slot bears a good signature; -ENOENT when the file is empty. */
-int head_read(const struct store *s, struct head *ret_head) MUST_CHECK;
-int head_write(const struct store *s, const struct head *h) MUST_CHECK;
+int chain_head_read(const struct store *s, struct head *ret_head) MUST_CHECK;
+int chain_head_write(const struct store *s, const struct head *h) MUST_CHECK;

@@ -25,7 +25,7 @@ static bool is_signed(const uint8_t *bytes, size_t n, const uint8_t key[static 6
 		       key + crypto_sign_SECRETKEYBYTES - crypto_sign_PUBLICKEYBYTES) == 0;
 }
 
-void stub_write(struct buf *b, const struct stub *s, const uint8_t key[static 64])
+void chain_stub_write(struct buf *b, const struct stub *s, const uint8_t key[static 64])
 {
 	uint8_t bytes[STUB_SIZE] = { 'I', 'L', 'S', '1' };
 
@@ -38,7 +38,8 @@ void stub_write(struct buf *b, const struct stub *s, const uint8_t key[static 64
 	buf_bytes(b, bytes, sizeof(bytes));
 }
 
-int stub_read(const uint8_t *bytes, size_t n, const uint8_t key[static 64], struct stub *ret_stub)
+int chain_stub_read(
+	const uint8_t *bytes, size_t n, const uint8_t key[static 64], struct stub *ret_stub)
 {
 	static const uint8_t magic[8] = { 'I', 'L', 'S', '1' };
 	struct stub s = { 0 };
@@ -56,7 +57,7 @@ int stub_read(const uint8_t *bytes, size_t n, const uint8_t key[static 64], stru
 	return 0;
 }
 
-int head_read(const struct store *s, struct head *ret_head)
+int chain_head_read(const struct store *s, struct head *ret_head)
 {
 	static const uint8_t magic[8] = { 'I', 'L', 'H', '1' };
 	struct head best = { 0 };
@@ -94,7 +95,7 @@ int head_read(const struct store *s, struct head *ret_head)
  * apart from a cut chain, where it is ahead. The slots take turns, so that a write
  * that is torn leaves the one before.
  */
-int head_write(const struct store *s, const struct head *h)
+int chain_head_write(const struct store *s, const struct head *h)
 {
 	uint8_t bytes[HEAD_SIZE] = { 'I', 'L', 'H', '1' };
 	ssize_t n;
