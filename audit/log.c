@@ -60,7 +60,7 @@ static bool rotation_is_due(const struct il_audit *log, int64_t wall_ns)
 /* Each segment but the last ends with a checkpoint, so that it can be pruned. */
 static int rotate(struct il_audit *log, int64_t wall_ns)
 {
-	int fd, r;
+	int fd = -1, r;
 
 	if (!rotation_is_due(log, wall_ns))
 		return 0;
