@@ -91,7 +91,8 @@ static void place(struct il_audit *log, struct pending *p, struct buf *out)
 	memcpy(log->chain.previous_hash, p->receipt.hash, SHA256_SIZE);
 	log->chain.seq++;
 	merkle_add(&log->merkle, p->receipt.hash);
-	log->n_since_checkpoint++;
+	if (log->n_since_checkpoint++ == 0)
+		log->unsealed_ms = clock_monotonic_ms(log->clock);
 }
 
 /* Only a matter of speed: not every file system can, and a full disk shows itself at the write. */
@@ -207,7 +208,6 @@ int log_checkpoint(struct il_audit *log)
 	merkle_init(&log->merkle);
 	merkle_add(&log->merkle, log->chain.previous_hash);
 	log->n_since_checkpoint = 0;
-	log->checkpoint_ms = clock_monotonic_ms(log->clock);
 	anchor_send(&log->anchor, details);
 	return 0;
 }
@@ -265,37 +265,45 @@ static struct pending *take_group(struct il_audit *log)
 	return n > 0 ? group : NULL;
 }
 
-/* Under the mutex: until there is work, the end, or time for a checkpoint. */
-static void wait_for_work(struct il_audit *log)
-{
-	while (!log->first && !log->closing) {
-		struct timespec until;
-
-		if (log->n_since_checkpoint == 0 || log->error != 0) {
-			(void)pthread_cond_wait(
-				&log->wake, &log->mutex); /* cannot fail with a valid pair */
-			continue;
-		}
-		(void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
-		until.tv_sec += CHECKPOINT_MS / 1000;
-		if (pthread_cond_timedwait(&log->wake, &log->mutex, &until) == ETIMEDOUT)
-			return;
-	}
-}
-
 static bool checkpoint_is_due(const struct il_audit *log)
 {
 	return log->n_since_checkpoint >= log->checkpoint_every ||
 	       (log->n_since_checkpoint > 0 &&
-		       clock_monotonic_ms(log->clock) - log->checkpoint_ms >= CHECKPOINT_MS);
+		       clock_monotonic_ms(log->clock) - log->unsealed_ms >= CHECKPOINT_MS);
 }
 
-static void keep_error(struct il_audit *log, int r)
+static bool has_work(const struct il_audit *log)
 {
-	(void)pthread_mutex_lock(&log->mutex);
+	if (log->is_busy)
+		return false;
+	return log->first || log->closing || (log->error == 0 && checkpoint_is_due(log));
+}
+
+/* Under the mutex: until there is work, the end, or time for a checkpoint. */
+static void wait_for_work(struct il_audit *log)
+{
+	while (!has_work(log)) {
+		struct timespec until;
+
+		if (log->is_busy || log->n_since_checkpoint == 0 || log->error != 0) {
+			log->is_asleep = true;
+			/* cannot fail with a valid pair */
+			(void)pthread_cond_wait(&log->wake, &log->mutex);
+			log->is_asleep = false;
+			continue;
+		}
+		(void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
+		until.tv_sec += CHECKPOINT_MS / 1000;
+		(void)pthread_cond_timedwait(&log->wake, &log->mutex, &until);
+	}
+}
+
+/* Under the mutex: what the thread alone touches is free for whoever takes it next. */
+static void end_turn(struct il_audit *log, int r)
+{
+	log->is_busy = false;
 	if (log->error == 0)
 		log->error = r;
-	(void)pthread_mutex_unlock(&log->mutex);
 }
 
 static void *log_thread(void *arg)
@@ -303,27 +311,26 @@ static void *log_thread(void *arg)
 	struct il_audit *log = arg;
 	bool closing = false;
 
+	(void)pthread_mutex_lock(&log->mutex);
 	while (!closing) {
 		struct pending *group;
 		int r;
 
-		(void)pthread_mutex_lock(&log->mutex);
 		wait_for_work(log);
 		group = take_group(log);
 		closing = log->closing && !log->first;
+		log->is_busy = true;
 		r = log->error;
 		(void)pthread_mutex_unlock(&log->mutex);
 		if (r == 0)
 			r = write_group(log, group);
-		if (r != 0)
-			keep_error(log, r);
 		answer_group(group, r);
-		if (r == 0 && !closing && checkpoint_is_due(log)) {
+		if (r == 0 && !closing && checkpoint_is_due(log))
 			r = log_checkpoint(log);
-			if (r != 0)
-				keep_error(log, r);
-		}
+		(void)pthread_mutex_lock(&log->mutex);
+		end_turn(log, r);
 	}
+	(void)pthread_mutex_unlock(&log->mutex);
 	return NULL;
 }
 
@@ -393,12 +400,58 @@ static void on_waited(void *ctx, int r, const struct il_audit_receipt *receipt)
 	(void)pthread_mutex_unlock(&w->mutex);
 }
 
+/* When nobody is at it, the caller writes for itself: two switches of threads less. */
+static int write_here(struct il_audit *log, const struct il_audit_entry *entry,
+	struct il_audit_receipt *ret_receipt)
+{
+	struct pending *p;
+	int r = parts_for(log, entry, &p);
+
+	if (r == 0) {
+		r = write_group(log, p);
+		if (r == 0 && ret_receipt)
+			*ret_receipt = p->receipt;
+		log->write_error = r;
+		pending_free(p);
+	}
+	return r;
+}
+
+static bool take_turn(struct il_audit *log)
+{
+	bool taken;
+
+	(void)pthread_mutex_lock(&log->mutex);
+	taken = !log->first && !log->is_busy && !log->closing && log->error == 0;
+	if (taken)
+		log->is_busy = true;
+	(void)pthread_mutex_unlock(&log->mutex);
+	return taken;
+}
+
+static void give_turn(struct il_audit *log)
+{
+	(void)pthread_mutex_lock(&log->mutex);
+	end_turn(log, log->write_error);
+	if (log->is_asleep || has_work(log))
+		(void)pthread_cond_signal(&log->wake);
+	(void)pthread_mutex_unlock(&log->mutex);
+}
+
 int il_audit_append_wait(struct il_audit *log, const struct il_audit_entry *entry,
 	struct il_audit_receipt *ret_receipt)
 {
 	struct waiter w = { .mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
-	int r = il_audit_append(log, entry, on_waited, &w);
+	int r;
 
+	if (!entry->event || il_audit_event_id(entry->event) == 0)
+		return -EINVAL;
+	if (take_turn(log)) {
+		r = write_here(log, entry, ret_receipt);
+		give_turn(log);
+		return r;
+	}
+	r = il_audit_append(log, entry, on_waited, &w);
 	if (r != 0)
 		return r;
 	(void)pthread_mutex_lock(&w.mutex);

@@ -39,15 +39,18 @@ struct il_audit {
 	struct pending *first, **last; /* the queue, under the mutex */
 	size_t n_queued, queued_bytes;
 	bool closing;
-	int error; /* the first write error, under the mutex */
+	int error;      /* the first write error, under the mutex */
+	bool is_busy;   /* someone has the turn: the thread, or a caller that writes for itself */
+	bool is_asleep; /* the thread waits without a limit of time */
 
-	/* Only the thread touches what follows. */
+	/* Only who has the turn touches what follows. */
+	int write_error;         /* of a caller's own write */
 	struct line_chain chain; /* of the entry that comes next */
 	struct audit_keys keys;
 	struct anchor anchor;
 	struct merkle merkle;
 	uint64_t n_since_checkpoint;
-	uint64_t checkpoint_ms; /* monotonic time of the last one */
+	uint64_t unsealed_ms; /* monotonic time of the first entry since the last checkpoint */
 	uint32_t segment;
 	uint64_t segment_size;
 	uint64_t allocated; /* bytes of the segment that have their place on the disk */

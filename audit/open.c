@@ -47,7 +47,6 @@ static int open_log(struct il_audit *log, struct diag *diag)
 	log->chain.seq = 1;
 	log->segment = 1;
 	log->segment_day = clock_wall_ns(log->clock) / NS_PER_DAY;
-	log->checkpoint_ms = clock_monotonic_ms(log->clock);
 	if (r == AUDIT_KEYS_E_MISSING && n > 0)
 		return diag_set(diag, IL_AUDIT_E_NO_KEY, 0, 0, "entries exist, audit.key does not");
 	if (r == -EUCLEAN)
