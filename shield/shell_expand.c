@@ -1,0 +1,271 @@
+/*
+ * Words to arguments: variables, tildes, braces and splitting, as far as they are known. What is
+ * not known stays unknown: the argument then has no text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shield/walk.h"
+
+#define F_QUOTED  1u
+#define F_SPLIT   2u /* came from an unquoted expansion: blanks in it separate words */
+#define F_UNKNOWN 4u
+#define F_COMMAND 8u
+
+#define BRACES_MAX 64
+
+/* A word while it is expanded: each byte with what is known of it. */
+struct flat {
+	struct buf text, flags;
+};
+
+static void flat_add(struct flat *f, const char *text, size_t n, uint8_t flags)
+{
+	for (size_t i = 0; i < n; i++) {
+		buf_byte(&f->text, (uint8_t)text[i]);
+		buf_byte(&f->flags, flags);
+	}
+}
+
+static void flat_unknown(struct flat *f, uint8_t flags)
+{
+	flat_add(f, "?", 1, (uint8_t)(F_UNKNOWN | F_QUOTED | flags));
+}
+
+static void flatten(struct walk *w, const struct shell_word *word, struct flat *f);
+
+/* The text of a word when all of it is known. */
+static const char *word_text(struct walk *w, const struct shell_word *word)
+{
+	struct flat f = { .text = BUF_INIT(WALK_VALUE_MAX), .flags = BUF_INIT(WALK_VALUE_MAX) };
+	const char *text = NULL;
+	bool known = true;
+
+	flatten(w, word, &f);
+	for (size_t i = 0; i < f.flags.size; i++)
+		known = known && !(f.flags.data[i] & F_UNKNOWN);
+	if (known && buf_error(&f.text) == 0)
+		text = arena_text(w->arena, buf_get_text(&f.text), f.text.size);
+	buf_done(&f.text);
+	buf_done(&f.flags);
+	return text;
+}
+
+static void flatten_variable(struct walk *w, const struct shell_part *part, struct flat *f)
+{
+	uint8_t flags = part->quoted ? F_QUOTED : F_SPLIT;
+	const struct variable *v = walk_variable(w, part->text);
+	const char *value = v ? v->value : NULL;
+
+	if (part->op && strchr(":-=+?", part->op[0])) {
+		/* The word behind := and :- is what an unset variable becomes, the worst case that
+		 * can be seen. */
+		bool is_default = strchr(part->op, '-') || strchr(part->op, '=');
+
+		if (!value && is_default && part->word)
+			value = word_text(w, part->word);
+		if (strchr(part->op, '+'))
+			value = part->word ? word_text(w, part->word) : "";
+	} else if (part->op) {
+		if (part->op[0] == '@')
+			walk_note(w, "NOTE-UNKNOWN-PROGRAM",
+				"a value is expanded as if it were a prompt, which runs what "
+				"stands in it");
+		value = NULL;
+	}
+	if (!value) {
+		flat_unknown(f, 0);
+		return;
+	}
+	if (v && v->glob)
+		flags = 0;
+	flat_add(f, value, strlen(value), flags);
+}
+
+static void flatten_tilde(struct walk *w, const struct shell_part *part, struct flat *f)
+{
+	size_t n = strcspn(part->text, "/");
+
+	if (n == 1)
+		flat_add(f, w->origin.home, strlen(w->origin.home), F_QUOTED);
+	else
+		flat_add(f, part->text, n, 0); /* ~user is the path code's business */
+	flat_add(f, part->text + n, part->n - n, 0);
+}
+
+static void flatten(struct walk *w, const struct shell_word *word, struct flat *f)
+{
+	for (const struct shell_part *part = word->parts; part; part = part->next) {
+		switch (part->kind) {
+		case SHELL_TEXT:
+			if (part == word->parts && !part->quoted && part->n > 0 &&
+				part->text[0] == '~')
+				flatten_tilde(w, part, f);
+			else
+				flat_add(f, part->text, part->n, part->quoted ? F_QUOTED : 0);
+			break;
+		case SHELL_VARIABLE:
+			flatten_variable(w, part, f);
+			break;
+		case SHELL_COMMAND:
+			walk_node(w, part->command);
+			flat_unknown(f, F_COMMAND);
+			break;
+		case SHELL_ARITHMETIC:
+			flat_add(f, "0", 1, F_QUOTED); /* a number, whichever */
+			break;
+		}
+	}
+}
+
+/* ---- braces ---- */
+
+/* The first unquoted {a,b} in [from, n): its bounds. */
+static bool find_brace(const struct flat *f, size_t from, size_t *ret_open, size_t *ret_close)
+{
+	for (size_t i = from; i < f->text.size; i++) {
+		unsigned depth = 0;
+		bool has_comma = false;
+
+		if (f->text.data[i] != '{' || f->flags.data[i] != 0)
+			continue;
+		for (size_t k = i; k < f->text.size; k++) {
+			char c = (char)f->text.data[k];
+
+			if (f->flags.data[k] & F_QUOTED)
+				continue;
+			depth += c == '{';
+			depth -= c == '}';
+			has_comma = has_comma || (c == ',' && depth == 1);
+			if (depth == 0) {
+				*ret_open = i;
+				*ret_close = k;
+				if (has_comma)
+					return true;
+				break;
+			}
+		}
+	}
+	return false;
+}
+
+static void flat_copy(struct flat *to, const struct flat *from, size_t start, size_t end)
+{
+	buf_bytes(&to->text, from->text.data + start, end - start);
+	buf_bytes(&to->flags, from->flags.data + start, end - start);
+}
+
+struct sink {
+	struct walk *w;
+	const struct shell_word *word;
+	struct argument *args;
+	size_t n, max;
+	unsigned budget; /* brace expansions left */
+};
+
+static void emit(struct sink *s, const struct flat *f, size_t start, size_t end)
+{
+	struct argument *arg;
+	size_t unknown = end;
+
+	if (s->n == s->max)
+		return;
+	arg = &s->args[s->n++];
+	*arg = (struct argument){ .at = s->word->at, .size = s->word->size };
+	for (size_t i = end; i > start; i--) {
+		uint8_t flags = f->flags.data[i - 1];
+
+		if (flags & F_UNKNOWN)
+			unknown = i - 1;
+		arg->has_command = arg->has_command || (flags & F_COMMAND);
+		arg->glob = arg->glob || (!(flags & (F_QUOTED | F_UNKNOWN)) &&
+						 strchr("*?[", f->text.data[i - 1]));
+	}
+	arg->prefix = arena_text(s->w->arena, (const char *)f->text.data + start, unknown - start);
+	if (unknown == end)
+		arg->text = arg->prefix;
+	if (!arg->prefix)
+		s->w->error = -ENOMEM;
+}
+
+/* Blanks that came from unquoted expansions separate arguments. */
+static void split(struct sink *s, const struct flat *f)
+{
+	size_t start = 0;
+	bool any = false;
+
+	for (size_t i = 0; i <= f->text.size; i++) {
+		bool is_blank = i < f->text.size && (f->flags.data[i] & F_SPLIT) &&
+				strchr(" \t\n", f->text.data[i]);
+
+		if (i < f->text.size && !is_blank)
+			continue;
+		if (i > start ||
+			(i == f->text.size && !any && s->word->parts && s->word->parts->quoted)) {
+			emit(s, f, start, i);
+			any = true;
+		}
+		start = i + 1;
+	}
+}
+
+static void expand_braces(struct sink *s, const struct flat *f)
+{
+	size_t open, close, item;
+	unsigned depth = 0;
+
+	if (s->budget == 0 || !find_brace(f, 0, &open, &close)) {
+		split(s, f);
+		return;
+	}
+	item = open + 1;
+	for (size_t i = open + 1; i <= close; i++) {
+		char c = (char)f->text.data[i];
+		bool plain = !(f->flags.data[i] & F_QUOTED);
+
+		if (plain && c == '{')
+			depth++;
+		if ((plain && c == ',' && depth == 0) || i == close) {
+			struct flat one = { .text = BUF_INIT(SHELL_TEXT_MAX),
+				.flags = BUF_INIT(SHELL_TEXT_MAX) };
+
+			flat_copy(&one, f, 0, open);
+			flat_copy(&one, f, item, i);
+			flat_copy(&one, f, close + 1, f->text.size);
+			if (s->budget > 0) {
+				s->budget--;
+				expand_braces(s, &one);
+			}
+			buf_done(&one.text);
+			buf_done(&one.flags);
+			item = i + 1;
+		}
+		if (plain && c == '}' && depth > 0)
+			depth--;
+	}
+}
+
+size_t walk_expand(
+	struct walk *w, const struct shell_word *words, struct argument *args, size_t max)
+{
+	size_t n = 0;
+
+	for (const struct shell_word *word = words; word && n < max && w->error == 0;
+		word = word->next) {
+		struct flat f = { .text = BUF_INIT(SHELL_TEXT_MAX),
+			.flags = BUF_INIT(SHELL_TEXT_MAX) };
+		struct sink s = {
+			.w = w, .word = word, .args = args + n, .max = max - n, .budget = BRACES_MAX
+		};
+
+		flatten(w, word, &f);
+		if (buf_error(&f.text) != 0 || buf_error(&f.flags) != 0)
+			w->error = buf_error(&f.text) ? buf_error(&f.text) : buf_error(&f.flags);
+		else
+			expand_braces(&s, &f);
+		n += s.n;
+		buf_done(&f.text);
+		buf_done(&f.flags);
+	}
+	return n;
+}

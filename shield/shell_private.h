@@ -1,0 +1,42 @@
+/* What the two halves of the shell parser share: commands (shell_parse.c) and words (shell_word.c).
+ */
+#pragma once
+
+#include "shield/shell_parse.h"
+
+struct here_doc {
+	struct shell_redirection *redirection;
+	const char *end; /* the delimiter, quotes off */
+	bool quoted, strip_tabs;
+	struct here_doc *next;
+};
+
+struct shell_parser {
+	struct arena *arena;
+	const char *text;
+	size_t n, at;
+	unsigned depth;
+	int error; /* the first one */
+	const char *why;
+	struct here_doc *here_docs; /* whose bodies begin behind the next newline */
+};
+
+static inline char shell_peek(const struct shell_parser *p, size_t ahead)
+{
+	return p->at + ahead < p->n ? p->text[p->at + ahead] : '\0';
+}
+
+/* Keeps the first reason and ends the parse; always NULL. */
+void *shell_fail(struct shell_parser *p, const char *why);
+void *shell_alloc(struct shell_parser *p, size_t size);
+void shell_skip_blanks(struct shell_parser *p);
+bool shell_is_word_end(char c);
+const struct shell_node *shell_parse_until(struct shell_parser *p, char end);
+
+/* A variable's or function's name here, or NULL without moving. */
+const char *shell_take_name(struct shell_parser *p);
+struct shell_word *shell_word(struct shell_parser *p);
+const struct shell_node *shell_simple(struct shell_parser *p);
+void shell_redirections(struct shell_parser *p, struct shell_node *node);
+/* Behind a newline: the bodies of the here-documents that were announced before it. */
+void shell_read_here_docs(struct shell_parser *p);
