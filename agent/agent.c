@@ -150,7 +150,7 @@ int agent_propose(struct agent *a, const char *call, const char *tool,
 {
 	auto_arena struct arena arena;
 	struct value *body;
-	uint64_t stream;
+	uint64_t stream = 0;
 	int r = 0;
 
 	arena_init(&arena, 16u << 10);
@@ -173,7 +173,7 @@ int agent_tools(struct agent *a, const struct value *groups, struct message *ret
 {
 	auto_arena struct arena arena;
 	struct value *body;
-	uint64_t stream;
+	uint64_t stream = 0;
 	int r = 0;
 
 	arena_init(&arena, 16u << 10);
@@ -242,7 +242,7 @@ int agent_model_call(struct agent *a, const char *purpose, const char *request, 
 {
 	auto_arena struct arena arena;
 	struct value *body;
-	uint64_t stream;
+	uint64_t stream = 0;
 	int r = 0;
 
 	arena_init(&arena, 2u << 20);

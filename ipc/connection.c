@@ -131,7 +131,7 @@ int connection_pair(int *ret_ours, int *ret_theirs)
 int connection_adopt(struct connection_server *s, int fd, const struct connection_child *child,
 	struct connection **ret_connection)
 {
-	struct connection *c;
+	struct connection *c = NULL;
 	int r = s->closing ? -ECANCELED : peer_ask_credentials(fd);
 
 	if (r == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)

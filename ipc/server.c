@@ -132,7 +132,7 @@ static void drop_oldest_stranger(struct connection_server *s)
 int server_accept(
 	struct connection_server *s, int fd, unsigned roles, struct connection **ret_connection)
 {
-	struct connection *c;
+	struct connection *c = NULL;
 	struct peer peer;
 	int r = peer_of_socket(fd, &peer);
 

@@ -11,7 +11,7 @@ struct stage {
 	struct wire wire;
 	struct connection *connection;
 	pid_t pid;
-	bool is_ready, is_over, over_is_good;
+	bool is_ready, is_over, over_is_good, is_closed;
 	uint64_t process;
 	struct buf said;
 	char ending[512];
@@ -93,6 +93,14 @@ static bool stage_on_canary(void *ctx, struct connection *c, const char *report,
 	return n == 2 && memcmp(report, "{}", 2) == 0;
 }
 
+static void stage_on_closed(void *ctx, struct connection *c)
+{
+	struct stage *s = ctx;
+
+	(void)c;
+	s->is_closed = true;
+}
+
 static void stage_child(int fd, const char *token)
 {
 	struct agent a;
@@ -134,7 +142,8 @@ static void stage_open(struct stage *s, bool is_program)
 		.ctx = s,
 		.callbacks = { .on_ready = stage_on_ready,
 			.on_canary = stage_on_canary,
-			.on_message = stage_on_message },
+			.on_message = stage_on_message,
+			.on_closed = stage_on_closed },
 	};
 	int ours, theirs;
 
@@ -157,8 +166,9 @@ static void stage_open(struct stage *s, bool is_program)
 	(void)close(theirs);
 	child.pid = s->pid;
 	assert_int_equal(connection_adopt(s->wire.server, ours, &child, &s->connection), 0);
-	while (!s->is_ready)
+	while (!s->is_ready && !s->is_closed)
 		(void)uv_run(&s->wire.loop, UV_RUN_ONCE);
+	assert_true(s->is_ready);
 }
 
 /* Gives the agent a message with this transcript, and waits for its end. */
@@ -184,8 +194,9 @@ static void stage_process(struct stage *s, const char *transcript)
 		connection_open_stream(s->connection, MESSAGE_PROCESS, body, &s->process), 0);
 	arena_done(&a);
 	s->is_over = false;
-	while (!s->is_over)
+	while (!s->is_over && !s->is_closed)
 		(void)uv_run(&s->wire.loop, UV_RUN_ONCE);
+	assert_true(s->is_over);
 }
 
 /* Stops the agent as the engine does and checks that it ended well. */
