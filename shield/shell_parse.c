@@ -50,6 +50,7 @@ void shell_skip_blanks(struct shell_parser *p)
 static void skip_newline(struct shell_parser *p)
 {
 	p->at++;
+	shell_clamp(p);
 	shell_read_here_docs(p);
 }
 
@@ -69,7 +70,7 @@ static bool at_word(const struct shell_parser *p, const char *word)
 {
 	size_t n = strlen(word);
 
-	return p->n - p->at >= n && memcmp(p->text + p->at, word, n) == 0 &&
+	return p->at <= p->n && p->n - p->at >= n && memcmp(p->text + p->at, word, n) == 0 &&
 	       shell_is_word_end(p->at + n < p->n ? p->text[p->at + n] : '\0');
 }
 

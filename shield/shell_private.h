@@ -26,6 +26,13 @@ static inline char shell_peek(const struct shell_parser *p, size_t ahead)
 	return p->at + ahead < p->n ? p->text[p->at + ahead] : '\0';
 }
 
+/* Never behind the end, whatever an escape at the end skipped. */
+static inline void shell_clamp(struct shell_parser *p)
+{
+	if (p->at > p->n)
+		p->at = p->n;
+}
+
 /* Keeps the first reason and ends the parse; always NULL. */
 void *shell_fail(struct shell_parser *p, const char *why);
 void *shell_alloc(struct shell_parser *p, size_t size);

@@ -91,6 +91,7 @@ static void single_quotes(struct word_builder *b)
 	if (p->at >= p->n)
 		shell_fail(p, "a ' is not closed");
 	p->at++;
+	shell_clamp(p);
 	flush_text(b);
 }
 
@@ -133,6 +134,7 @@ static void ansi_escape(struct word_builder *b)
 	} else if (c == 'c') {
 		buf_byte(&b->text, (uint8_t)(shell_peek(p, 1) & 0x1f));
 		p->at += 2;
+		shell_clamp(p);
 	} else if (c >= '0' && c <= '7') {
 		buf_byte(&b->text, (uint8_t)digits(p, 8, 3));
 	} else {
@@ -157,6 +159,7 @@ static void ansi_quotes(struct word_builder *b)
 	if (p->at >= p->n)
 		shell_fail(p, "a $' is not closed");
 	p->at++;
+	shell_clamp(p);
 	flush_text(b);
 }
 
@@ -168,6 +171,7 @@ static void command_part(struct word_builder *b, bool quoted, bool is_process)
 	flush_text(b);
 	part = add_part(b, SHELL_COMMAND, quoted);
 	p->at += 2;
+	shell_clamp(p);
 	if (!part)
 		return;
 	part->is_process = is_process;
@@ -266,6 +270,7 @@ static void braced_variable(struct word_builder *b, bool quoted)
 			p->at++;
 	} else if (shell_peek(p, 0) != '}') {
 		p->at++;
+		shell_clamp(p);
 	}
 	part->text = arena_text(p->arena, p->text + start, p->at - start);
 	part->n = p->at - start;
@@ -420,6 +425,7 @@ static void unquoted(struct word_builder *b)
 		add_char(b, c, false);
 		p->at++;
 	}
+	shell_clamp(p);
 }
 
 struct shell_word *shell_word(struct shell_parser *p)
@@ -684,6 +690,7 @@ static bool take_assignment(struct shell_parser *p, const struct shell_assignmen
 		if (p->at >= p->n)
 			shell_fail(p, "an array lacks its )");
 		p->at++;
+		shell_clamp(p);
 	} else if (!shell_is_word_end(shell_peek(p, 0)) ||
 		   ((shell_peek(p, 0) == '<' || shell_peek(p, 0) == '>') &&
 			   shell_peek(p, 1) == '(')) {
