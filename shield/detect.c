@@ -78,9 +78,20 @@ static void detect_secrets(struct detector *d, unsigned scope, const char *text,
 	}
 }
 
+/* Cheap and certain: an anchor with a byte that the text does not have cannot stand in it. */
+static bool may_stand(const bool present[static 256], const char *anchor)
+{
+	for (; *anchor; anchor++) {
+		if (!present[(unsigned char)*anchor])
+			return false;
+	}
+	return true;
+}
+
 static void detect_text(struct detector *d, unsigned scope, const char *text, size_t n)
 {
 	char small[1024];
+	bool present[256] = { false };
 	char *folded = n < sizeof(small) ? small : arena_alloc(d->j->arena, n + 1);
 
 	if (!folded) {
@@ -88,11 +99,14 @@ static void detect_text(struct detector *d, unsigned scope, const char *text, si
 		return;
 	}
 	detect_fold(text, n, folded);
+	for (size_t i = 0; i < n; i++)
+		present[(unsigned char)folded[i]] = true;
 	for (size_t i = 0; i < detect_n_rows; i++) {
 		const struct detect_row *row = &detect_rows[i];
 		size_t at, size;
 
-		if ((row->scope & scope) && is_detect_match(row, folded, n, &at, &size))
+		if ((row->scope & scope) && may_stand(present, row->anchor) &&
+			is_detect_match(row, folded, n, &at, &size))
 			report(d, row, text, at, size);
 	}
 	detect_secrets(d, scope, text, n);

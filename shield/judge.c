@@ -1,4 +1,5 @@
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/canon.h"
@@ -86,18 +87,21 @@ void judgement_findf(struct judgement *j, const char *id, enum il_decision decis
 	enum il_severity severity, const struct effect *origin, const char *format, ...)
 {
 	struct il_finding finding = { .id = id, .decision = decision, .severity = severity };
-	struct buf b = BUF_INIT(16384);
+	char text[16384];
 	va_list args;
+	int n;
 
+	/* A path or host may be long; what does not fit here is cut, the effect itself is not. */
 	va_start(args, format);
-	buf_vprintf(&b, format, args);
+	n = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	finding.text = arena_text(j->arena, buf_get_text(&b), b.size);
-	if (!finding.text || buf_error(&b) != 0) {
+	if (n >= (int)sizeof(text))
+		n = (int)sizeof(text) - 1;
+	finding.text = n < 0 ? NULL : arena_text(j->arena, text, (size_t)n);
+	if (!finding.text) {
 		j->failed = true;
 		finding.text = "";
 	}
-	buf_done(&b);
 	if (origin) {
 		finding.field = origin->field;
 		finding.at = origin->origin_at;

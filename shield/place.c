@@ -12,6 +12,7 @@ struct place_path {
 	const char *home;  /* the rest beneath any user's home, or NULL */
 	const char *in_ws; /* the rest beneath the workspace, or NULL */
 	const char *name;
+	bool example;
 };
 
 static void raise(struct place *p, const struct place_row *row)
@@ -99,23 +100,25 @@ static void place_path_init(
 		ret->home = home_rest(ret->folded);
 	ret->in_ws = path_rest(ret->folded, context->workspace, true);
 	ret->name = path_name(ret->folded);
+	ret->example = is_place_example(ret->name);
 }
 
 static bool is_row_match(const struct place_row *row, const struct place_path *p)
 {
 	switch (row->where) {
 	case PLACE_HOME:
-		return p->home && is_row(row->pattern, p->home);
+		return p->home && *p->home == *row->pattern && is_row(row->pattern, p->home);
 	case PLACE_SYSTEM:
-		return !p->in_ws && is_row(row->pattern, p->folded);
+		return !p->in_ws && p->folded[1] == row->pattern[1] &&
+		       is_row(row->pattern, p->folded);
 	case PLACE_WORKSPACE:
 		return p->in_ws && is_row_anywhere(row->pattern, p->in_ws);
 	case PLACE_ANYWHERE:
 		return is_row_anywhere(row->pattern, p->folded);
 	case PLACE_NAME:
-		return is_row(row->pattern, p->name) && !is_place_example(p->name);
+		return *row->pattern == *p->name && !p->example && is_row(row->pattern, p->name);
 	case PLACE_SUFFIX:
-		return is_suffix(p->name, row->pattern) && !is_place_example(p->name);
+		return !p->example && is_suffix(p->name, row->pattern);
 	}
 	return true;
 }
