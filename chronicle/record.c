@@ -100,7 +100,7 @@ static int read_id(struct mp_reader *in, bool optional, char ret_id[static IL_SN
 }
 
 /* No absolute path, no empty, "." or ".." component: it cannot lead out. "" is the root itself. */
-static bool is_relative(const char *path)
+bool path_is_relative(const char *path)
 {
 	size_t n;
 
@@ -126,7 +126,7 @@ static int read_place(struct mp_reader *in, struct arena *a, struct record_place
 	r = read_text(in, a, false, &p->path);
 	if (r != 0)
 		return r;
-	if (!is_relative(p->path) || mp_read_uint(in, 7, &flags) != 0)
+	if (!path_is_relative(p->path) || mp_read_uint(in, 7, &flags) != 0)
 		return -EBADMSG;
 	p->root = (uint32_t)root;
 	p->recursive = (flags & 1) != 0;

@@ -73,6 +73,9 @@ void record_write(struct buf *b, const struct record *r);
 int record_read(struct arena *a, const uint8_t *bytes, size_t n, struct record *ret_record)
 	MUST_CHECK;
 
+/* It cannot lead up or out; "" is the root itself. */
+bool path_is_relative(const char *path);
+
 struct stub {
 	uint64_t from, to;         /* sequence numbers, both included */
 	uint8_t prev[SHA256_SIZE]; /* the hash before `from` */

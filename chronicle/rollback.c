@@ -198,7 +198,8 @@ static int choose_target(
 	struct entry *copy;
 
 	op->target = &todo->before;
-	if (!drifted || todo->before.kind != ENTRY_DIR || todo->after.kind != ENTRY_DIR ||
+	if (!drifted || p->what->force || todo->before.kind != ENTRY_DIR ||
+		todo->after.kind != ENTRY_DIR ||
 		drifted->before.mtime_ns == drifted->after.mtime_ns)
 		return 0;
 	copy = arena_copy(&p->arena, &todo->before, sizeof(*copy));

@@ -152,11 +152,16 @@ static int add_place(struct arena *a, struct record *r, const struct il_chronicl
 		.ignore_exclusions = p->ignore_exclusions,
 	};
 	bool topmost = false;
-	int result = add_root(r, p, &place.root, reterr_diag);
+	const char *given = strcmp(p->path, ".") == 0 ? "" : p->path;
+	int result;
 
+	if (!path_is_relative(given))
+		return diag_set(reterr_diag, -EINVAL, 0, 0,
+			"\"%.200s\" is no path beneath its root.", given);
+	result = add_root(r, p, &place.root, reterr_diag);
 	if (result != 0)
 		return result;
-	result = beneath_normalize(p->dir_fd, p->path, &path, &topmost);
+	result = beneath_normalize(p->dir_fd, given, &path, &topmost);
 	if (result != 0)
 		return diag_set(reterr_diag, result, 0, 0, "\"%.200s\" cannot be kept: %s.",
 			p->path, strerror(-result));
