@@ -9,7 +9,8 @@
  *
  *	il_audit_open → il_audit_append* → il_audit_close
  *
- * Thread rules: il_audit_append() may be called from any thread. Completion callbacks
+ * Thread rules: il_audit_append() may be called from any thread and waits for nothing;
+ * il_audit_append_wait() waits for the disk, and may do the writing itself. Completion callbacks
  * run on the log's thread; they must only hand over (e.g. uv_async_send()) and
  * return. After the first write error every append fails with that error
  * ("a write error stops execution, not the log"): the owner must stop acting.

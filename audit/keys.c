@@ -26,6 +26,9 @@ void audit_ratchet(uint8_t key[static SHA256_SIZE])
 {
 	struct sha256 h;
 
+#ifdef MUTATION_AUDIT_RATCHET
+	return;
+#endif
 	sha256_init(&h);
 	sha256_update(&h, ratchet_tag, sizeof(ratchet_tag) - 1);
 	sha256_update(&h, key, SHA256_SIZE);

@@ -179,7 +179,7 @@ int log_write_own(struct il_audit *log, const char *event, const struct value *d
  */
 int log_checkpoint(struct il_audit *log)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct audit_head head = { 0 };
 	const struct value *details;
 	int r;
@@ -232,7 +232,8 @@ static void answer_group(struct pending *group, int r)
 	while (group) {
 		struct pending *next = group->next;
 
-		group->done(group->ctx, r, &group->receipt);
+		if (group->done)
+			group->done(group->ctx, r, &group->receipt);
 		pending_free(group);
 		group = next;
 	}

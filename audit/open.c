@@ -24,6 +24,9 @@ static int take_lock(struct il_audit *log)
 		openat(log->dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log->lock_fd < 0)
 		return -errno;
+#ifdef MUTATION_AUDIT_LOCK
+	return 0;
+#endif
 	if (flock(log->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? IL_AUDIT_E_LOCKED : -errno;
 	return 0;

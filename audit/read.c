@@ -37,7 +37,7 @@ struct query {
  */
 static bool slice_matches(struct slice s, const char *wanted)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct slice quoted = { s.at ? s.at - 1 : NULL, s.n + 2 };
 	const struct value *v = NULL;
 
@@ -79,7 +79,7 @@ static bool line_matches(const struct il_audit_query *q, const struct line *l)
 /* Non-zero ends the query. */
 static int give(struct query *q, const char *text, size_t n)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *entry = NULL;
 
 	if (q->wanted->limit != 0 && q->n_given >= q->wanted->limit)

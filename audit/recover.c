@@ -60,6 +60,9 @@ static int check_rest(struct recovery *rec, int fd, uint64_t from, uint64_t size
 	int r;
 
 	reader_init(&reader, fd, from, size);
+#ifdef MUTATION_AUDIT_TAIL
+	return 0;
+#endif
 	for (;;) {
 		struct line l;
 
@@ -96,7 +99,7 @@ static int cut(struct recovery *rec, int fd, uint64_t from, uint64_t size)
 /* From `offset` to the end of a segment; only the last one may end unfinished. */
 static int follow_segment(struct recovery *rec, int fd, uint64_t offset, bool is_last)
 {
-	auto_reader struct reader reader;
+	auto_reader struct reader reader = { .bytes = BUF_INIT(0) };
 	struct stat st;
 	int r;
 

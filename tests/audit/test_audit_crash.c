@@ -195,9 +195,30 @@ static off_t size_of(const char *dir)
 	char path[256];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "%s/00000001.jsonl", dir);
+	put_path(path, sizeof(path), "%s/00000001.jsonl", dir);
 	assert_int_equal(stat(path, &st), 0);
 	return st.st_size;
+}
+
+/* Where the last group begins: what is before it was on disk before its first byte was written. */
+static off_t last_group(const char *dir, off_t from)
+{
+	auto_free char *text = NULL;
+	char path[256], epoch[32] = "";
+	off_t start = from;
+	size_t n;
+
+	put_path(path, sizeof(path), "%s/00000001.jsonl", dir);
+	assert_int_equal(file_read(AT_FDCWD, path, 1 << 24, &text, &n), 0);
+	for (char *line = text + from; *line; line = strchr(line, '\n') + 1) {
+		char *at = strstr(line, "\"epoch\":");
+		size_t size = strcspn(at, ",");
+
+		if (strlen(epoch) != size || strncmp(at, epoch, size) != 0)
+			start = line - text;
+		put_path(epoch, sizeof(epoch), "%.*s", (int)size, at);
+	}
+	return start;
 }
 
 struct power {
@@ -218,7 +239,7 @@ static void power_cut(struct power *p, off_t keep, off_t hole, size_t n_hole)
 	assert_int_equal(run_shell("cp -r '%s' '%s'", p->before, p->trial), 0);
 	assert_int_equal(
 		run_shell("cp '%s/00000001.jsonl' '%s/00000001.jsonl'", p->after, p->trial), 0);
-	(void)snprintf(path, sizeof(path), "%s/00000001.jsonl", p->trial);
+	put_path(path, sizeof(path), "%s/00000001.jsonl", p->trial);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, keep), 0);
@@ -237,25 +258,57 @@ static void a_cut_of_the_power_loses_only_what_nobody_was_told(void **state)
 	struct il_audit_options o = { .dir = p.trial };
 	struct il_audit *log;
 
-	(void)snprintf(p.before, sizeof(p.before), "%s/before", (char *)*state);
-	(void)snprintf(p.after, sizeof(p.after), "%s/after", (char *)*state);
-	(void)snprintf(p.trial, sizeof(p.trial), "%s/live", (char *)*state);
+	put_path(p.before, sizeof(p.before), "%s/before", (char *)*state);
+	put_path(p.after, sizeof(p.after), "%s/after", (char *)*state);
+	put_path(p.trial, sizeof(p.trial), "%s/live", (char *)*state);
 	log = open_with(&o);
 	assert_int_equal(il_audit_take_verification_key(log, &p.key), 0);
 	append_group(log, 5);
 	assert_int_equal(run_shell("cp -r '%s' '%s'", p.trial, p.before), 0);
-	append_group(log, 4);
+	append_group(log, 12);
 	assert_int_equal(run_shell("cp -r '%s' '%s'", p.trial, p.after), 0);
 	il_audit_close(log);
 	p.from = size_of(p.before);
 	p.to = size_of(p.after);
 	assert_true(p.to > p.from);
-	(void)snprintf(p.trial, sizeof(p.trial), "%s/trial", (char *)*state);
+	put_path(p.trial, sizeof(p.trial), "%s/trial", (char *)*state);
 	for (off_t keep = p.from; keep <= p.to; keep += 37)
 		power_cut(&p, keep, 0, 0);
-	for (off_t hole = p.from; hole + 512 <= p.to; hole += 211)
+	for (off_t hole = last_group(p.after, p.from); hole + 512 <= p.to; hole += 211)
 		power_cut(&p, p.to, hole, 512);
 	free(p.key);
+}
+
+/* The same hole with a later group behind it: that was acknowledged, so it is damage. */
+static void what_was_acknowledged_is_never_cut(void **state)
+{
+	static const char zeros[16] = { 0 };
+	struct il_audit_entry entry = { .event = "ActionProposed", .session = "power" };
+	struct il_audit_options o = { .checkpoint_every = 1000 };
+	char live[256], copy[256], path[280];
+	struct il_audit *log, *again = NULL;
+	struct diag diag = { 0 };
+	off_t hole;
+	int fd;
+
+	put_path(live, sizeof(live), "%s/live", (char *)*state);
+	put_path(copy, sizeof(copy), "%s/copy", (char *)*state);
+	put_path(path, sizeof(path), "%s/00000001.jsonl", copy);
+	o.dir = live;
+	log = open_with(&o);
+	hole = size_of(live) + 20;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(il_audit_append_wait(log, &entry, NULL), 0);
+	assert_int_equal(run_shell("cp -r '%s' '%s'", live, copy), 0);
+	il_audit_close(log);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, zeros, sizeof(zeros), hole), (ssize_t)sizeof(zeros));
+	(void)close(fd);
+	assert_int_equal(verify_with(copy, NULL, NULL).status, EXIT_VERIFY_BROKEN);
+	o.dir = copy;
+	assert_int_equal(il_audit_open(&o, &again, &diag), IL_AUDIT_E_BROKEN);
+	assert_null(again);
 }
 
 int main(void)
@@ -265,6 +318,8 @@ int main(void)
 			a_killed_writer_loses_nothing_acknowledged, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(
 			a_cut_of_the_power_loses_only_what_nobody_was_told, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(
+			what_was_acknowledged_is_never_cut, make_dir, drop_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
