@@ -179,12 +179,13 @@ static void report_refusal(struct connection *c, const struct connection_refusal
 	struct connection_server *s = c->server;
 	uint64_t n_suppressed = s->n_suppressed;
 
-	if (!s->config.callbacks.on_refused)
-		return;
 	if (!bucket_try(&s->refusals, server_now(s))) {
 		s->n_suppressed++;
+		server_breathe(s);
 		return;
 	}
+	if (!s->config.callbacks.on_refused)
+		return;
 	s->n_suppressed = 0;
 	s->config.callbacks.on_refused(s->config.ctx, c, refusal, n_suppressed);
 }

@@ -17,7 +17,7 @@ static void refuse(
 static bool child_is_the_one(const struct connection *c)
 {
 #ifdef MUTATION_PEER_PID
-	return true;
+	return c->is_child;
 #else
 	return c->child_pid > 0 && c->peer.pid == c->child_pid && c->peer.uid == geteuid();
 #endif
@@ -323,14 +323,21 @@ static void take_bytes(struct connection *c, const uint8_t *in, size_t n_in)
 	}
 }
 
-/* Small steps while messages are small, so that one peer's turn is short; large ones inside a large
- * frame, which only are copied. */
+/*
+ * Small steps while messages are small, and the smaller the more peers send, so
+ * that a turn of the loop is short for all; large ones inside a large frame, which
+ * only are copied.
+ */
 static size_t turn_size(const struct connection *c)
 {
 	size_t missing = c->decoder.size - c->decoder.payload.size;
+	unsigned n = c->server->n_read_last;
+	size_t turn = n <= 1 ? CONNECTION_TURN_ALONE : CONNECTION_TURN_ALL / n;
 
-	if (c->decoder.size == 0 || missing <= CONNECTION_TURN_SIZE)
-		return CONNECTION_TURN_SIZE;
+	if (turn < CONNECTION_TURN_LEAST)
+		turn = CONNECTION_TURN_LEAST;
+	if (c->decoder.size == 0 || missing <= turn)
+		return turn;
 	return missing < CONNECTION_INPUT_SIZE ? missing : CONNECTION_INPUT_SIZE;
 }
 
@@ -340,6 +347,7 @@ void connection_read(struct connection *c)
 	struct peer_bytes got;
 	int r = peer_receive(c->fd, s->input, turn_size(c), false, &got);
 
+	s->n_reading++;
 	if (r == -EAGAIN)
 		return;
 	if (r == -EBADMSG) {

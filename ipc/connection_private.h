@@ -15,8 +15,11 @@
 #include "ipc/streams.h"
 
 #define CONNECTION_INPUT_SIZE 65536u
-#define CONNECTION_TURN_SIZE  8192u /* read in one turn while messages are small */
+#define CONNECTION_TURN_ALONE 8192u /* read in one turn by the only peer that sends */
+#define CONNECTION_TURN_ALL   4096u /* by all peers together, when several send */
+#define CONNECTION_TURN_LEAST 512u
 #define CONNECTION_CREDIT     (256u * 1024)
+#define CONNECTION_BREATHE_MS 5u
 #define CONNECTION_LINGER_MS  1000u
 
 struct connection_server {
@@ -30,7 +33,12 @@ struct connection_server {
 	struct bucket refusals;
 	uint64_t n_suppressed;
 	struct arena arena; /* of the message under way */
-	bool closing, prepare_closed;
+	bool closing;
+	unsigned n_handles;  /* of our own, open */
+	uv_timer_t breather; /* while it runs nobody is let in: many were refused just now */
+	bool is_breathing;
+	unsigned n_reading,
+		n_read_last; /* peers that were read in this turn of the loop, in the last */
 	uint8_t input[CONNECTION_INPUT_SIZE];
 };
 
@@ -92,11 +100,13 @@ struct connection {
 /* server.c */
 uint64_t server_now(const struct connection_server *s);
 void server_due(struct connection *c);
+void server_breathe(struct connection_server *s);
 int server_accept(struct connection_server *s, int fd, unsigned roles,
 	struct connection **ret_connection) MUST_CHECK;
 void server_handle_closed(struct connection_server *s);
 
 /* listener.c */
+void listeners_pause(struct connection_server *s);
 void listeners_resume(struct connection_server *s);
 
 /* connection.c */

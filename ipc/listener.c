@@ -7,8 +7,9 @@
 
 #include "ipc/connection_private.h"
 
-#define LISTENER_BACKLOG  128
-#define ACCEPTED_PER_TURN 16
+#define LISTENER_BACKLOG 128
+/* Coming in is dear beside a message; who waits in the backlog delays nobody. */
+#define ACCEPTED_PER_TURN 2
 
 static void listener_wait(struct listener *l);
 
@@ -51,8 +52,18 @@ static void listener_wait(struct listener *l)
 	l->paused = uv_poll_start(&l->poll, UV_READABLE, on_incoming) != 0;
 }
 
+void listeners_pause(struct connection_server *s)
+{
+	for (struct listener *l = s->listeners; l; l = l->next) {
+		if (!l->paused && !l->closing)
+			listener_pause(l);
+	}
+}
+
 void listeners_resume(struct connection_server *s)
 {
+	if (s->is_breathing)
+		return;
 	for (struct listener *l = s->listeners; l; l = l->next) {
 		if (l->paused && !l->closing)
 			listener_wait(l);

@@ -22,6 +22,8 @@ static void on_prepare(uv_prepare_t *handle)
 {
 	struct connection_server *s = handle->data;
 
+	s->n_read_last = s->n_reading;
+	s->n_reading = 0;
 	/* A callback may make others due, or the same again: until there are none. */
 	while (s->due) {
 		struct connection *c = s->due;
@@ -32,6 +34,27 @@ static void on_prepare(uv_prepare_t *handle)
 			connection_end(c);
 		connection_flush(c);
 	}
+}
+
+static void on_breathed(uv_timer_t *timer)
+{
+	struct connection_server *s = timer->data;
+
+	s->is_breathing = false;
+	listeners_resume(s);
+}
+
+/*
+ * Peers that come, are refused and come again cost more than those that are in:
+ * then the doors open only every few milliseconds, and all who wait take their turn.
+ */
+void server_breathe(struct connection_server *s)
+{
+	if (s->is_breathing || s->closing)
+		return;
+	s->is_breathing = true;
+	listeners_pause(s);
+	(void)uv_timer_start(&s->breather, on_breathed, CONNECTION_BREATHE_MS, 0);
 }
 
 static void quota_defaults(struct connection_server_config *config)
@@ -68,6 +91,9 @@ int connection_server_open(
 	s->prepare.data = s;
 	(void)uv_prepare_start(&s->prepare, on_prepare); /* fails only without a callback */
 	uv_unref((uv_handle_t *)&s->prepare);            /* alone it keeps no loop alive */
+	(void)uv_timer_init(config->loop, &s->breather); /* cannot fail */
+	s->breather.data = s;
+	s->n_handles = 2;
 	*ret_server = s;
 	return 0;
 }
@@ -75,17 +101,17 @@ int connection_server_open(
 /* Called once for each handle of the server's that has closed; the last one frees. */
 void server_handle_closed(struct connection_server *s)
 {
-	if (!s->closing || !s->prepare_closed || s->n_connections > 0 || s->n_listeners > 0)
+	if (!s->closing || s->n_handles > 0 || s->n_connections > 0 || s->n_listeners > 0)
 		return;
 	arena_done(&s->arena);
 	free(s);
 }
 
-static void on_prepare_closed(uv_handle_t *handle)
+static void on_own_closed(uv_handle_t *handle)
 {
 	struct connection_server *s = handle->data;
 
-	s->prepare_closed = true;
+	s->n_handles--;
 	server_handle_closed(s);
 }
 
@@ -107,7 +133,8 @@ void connection_server_close(struct connection_server *s)
 		connection_destroy(c);
 	}
 	s->due = NULL;
-	uv_close((uv_handle_t *)&s->prepare, on_prepare_closed);
+	uv_close((uv_handle_t *)&s->prepare, on_own_closed);
+	uv_close((uv_handle_t *)&s->breather, on_own_closed);
 }
 
 size_t connection_server_count(const struct connection_server *s)

@@ -60,7 +60,7 @@ void token_book_done(struct token_book *b);
 /* 0, TOKEN_E_FULL; -EINVAL for what is no token. Expired entries make room. */
 int token_book_add(struct token_book *b, const char *token, const struct token_entry *what,
 	uint64_t now_ms) MUST_CHECK;
-/* Constant time in the token: every entry is compared, whatever matched before. */
+/* Constant time in the token: every entry in use is compared, whatever matched before. */
 int token_book_check(struct token_book *b, const char *token, enum role role, uid_t uid,
 	uint64_t now_ms, uint64_t *ret_tag) MUST_CHECK;
 void token_book_revoke(struct token_book *b, uint64_t tag);

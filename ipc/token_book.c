@@ -46,14 +46,16 @@ int token_book_check(struct token_book *b, const char *token, enum role role, ui
 
 	hmac_sha256(b->key, sizeof(b->key), token, strnlen(token, TOKEN_SIZE), mac);
 	for (size_t i = 0; i < TOKEN_BOOK_MAX; i++) {
-		bool same = sodium_memcmp(mac, b->entries[i].mac, sizeof(mac)) == 0;
-
-		if (same && b->entries[i].role == role && role != ROLE_NONE)
+		if (b->entries[i].role != ROLE_NONE &&
+			sodium_memcmp(mac, b->entries[i].mac, sizeof(mac)) == 0 &&
+			b->entries[i].role == role)
 			found = &b->entries[i];
 	}
 	if (!found)
 		return TOKEN_E_MISMATCH;
-#ifndef MUTATION_TOKEN_UID
+#ifdef MUTATION_TOKEN_UID
+	(void)uid;
+#else
 	if (found->uid != uid)
 		return TOKEN_E_MISMATCH;
 #endif

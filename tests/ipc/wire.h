@@ -284,13 +284,18 @@ static __attribute__((unused)) struct message wire_hear(struct wire *w, struct c
 {
 	struct message m = { 0 };
 
-	settle(w);
-	switch (client_receive(c, 1, &m)) {
-	case 0:
-		return m;
-	default:
-		return (struct message){ 0 };
+	/* The doors may be shut for some milliseconds, after many were refused. */
+	for (unsigned i = 0; i < 50; i++) {
+		int r;
+
+		settle(w);
+		r = client_receive(c, 1, &m);
+		if (r == 0)
+			return m;
+		if (r != CLIENT_E_TIMEOUT)
+			break;
 	}
+	return (struct message){ 0 };
 }
 
 static __attribute__((unused)) void wire_client(struct client *c, int fd)
