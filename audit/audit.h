@@ -101,6 +101,8 @@ IL_API int il_audit_append_wait(struct il_audit *log, const struct il_audit_entr
  * -ENOENT.
  */
 IL_API int il_audit_take_verification_key(struct il_audit *log, char **ret_key) MUST_CHECK;
+/* The same beside a running writer. */
+IL_API int il_audit_take_verification_key_of(const char *dir, char **ret_key) MUST_CHECK;
 
 /*
  * Removes the segments whose entries are all older, oldest first, and leaves a signed stub in their

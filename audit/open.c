@@ -131,3 +131,10 @@ int il_audit_take_verification_key(struct il_audit *log, char **ret_key)
 {
 	return audit_key_take(log->dir_fd, ret_key);
 }
+
+int il_audit_take_verification_key_of(const char *dir, char **ret_key)
+{
+	auto_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return dir_fd < 0 ? -errno : audit_key_take(dir_fd, ret_key);
+}

@@ -19,6 +19,7 @@ static const char usage_text[] =
 	"  show     one entry: show SEQ [WORKSPACE]\n"
 	"  export   everything that list would choose: --format jsonl (or csv)\n"
 	"  stats    counts by event and verdict\n"
+	"  key      the verification key, handed out once: keep it on another machine\n"
 	"  prune    remove whole files of the past, leaving a signed stub: --before DATE\n"
 	"\n"
 	"TIME and DATE are 2026-01-31 or 2026-01-31T23:59:59Z.\n"
@@ -160,7 +161,8 @@ static int read_words(int argc, char **argv, int first, struct audit_command *c)
 
 int audit_options_read(int argc, char **argv, struct audit_command *ret_command)
 {
-	static const char *const subs[] = { "verify", "list", "show", "export", "stats", "prune" };
+	static const char *const subs[] = { "verify", "list", "show", "export", "stats", "prune",
+		"key" };
 	struct audit_command c = { .sub = "list", .lines = LINES_DEFAULT };
 	int first = 1;
 	int status;

@@ -1,6 +1,7 @@
 /*
- * interlock audit verify | list | show | export | stats | prune
+ * interlock audit verify | list | show | export | stats | prune | key
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,6 +108,25 @@ static int prune(const struct audit_command *c)
 	return r == 0 ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
 }
 
+/* The line itself on stdout, so that it can go straight to where it is kept. */
+static int take_key(const struct audit_command *c)
+{
+	auto_free char *key = NULL;
+	int r = il_audit_take_verification_key_of(c->dir, &key);
+
+	if (r == 0) {
+		puts(key);
+		(void)fputs(
+			"keep this line on another machine; it is not given out again\n", stderr);
+		explicit_bzero(key, strlen(key));
+		return EXIT_STATUS_OK;
+	}
+	(void)fprintf(stderr, "interlock audit: %s\n",
+		r == -ENOENT ? "the key was taken already, or there is no record yet"
+			     : strerror(-r));
+	return EXIT_STATUS_FAILED;
+}
+
 static int find_log(struct audit_command *c)
 {
 	auto_workspace struct workspace w = WORKSPACE_NONE;
@@ -131,6 +151,8 @@ static int run(const struct audit_command *c)
 		return audit_export(c);
 	if (strcmp(c->sub, "stats") == 0)
 		return audit_stats(c);
+	if (strcmp(c->sub, "key") == 0)
+		return take_key(c);
 	if (strcmp(c->sub, "prune") == 0)
 		return prune(c);
 	return audit_list(c);

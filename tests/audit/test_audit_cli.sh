@@ -12,7 +12,10 @@ audit() { "$INTERLOCK_BUILD_ROOT/interlock" audit "$@" --dir "$work/record"; }
 fail() { echo "$*"; exit 1; }
 status() { set +e; "$@" >"$work/out" 2>&1; got=$?; set -e; }
 
-cp "$work/record/verification.key" "$work/key"
+audit key >"$work/key" 2>/dev/null || fail "key"
+status audit key
+[ $got = 1 ] || fail "the key was given out twice"
+[ ! -e "$work/record/verification.key" ] || fail "the key is still there"
 audit verify | grep -q '^consistent, not anchored$' || fail "verify without a key"
 audit verify --key "$work/key" | grep -q '^intact$' || fail "verify with the key"
 audit verify --key "$work/key" --json | grep -q '"status":0,"anchored":true,"entries":4' || fail "verify --json"

@@ -279,6 +279,49 @@ static void queries_find_what_they_name(void **state)
 	assert_int_equal(n, 3);
 }
 
+static void on_counted_down(void *ctx, int r, const struct il_audit_receipt *receipt)
+{
+	unsigned *n_left = ctx;
+
+	(void)receipt;
+	assert_int_equal(r, 0);
+	(void)__atomic_sub_fetch(n_left, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A log that is being written is never taken for a damaged one. */
+static void a_living_log_verifies_and_reads(void **state)
+{
+	struct il_audit_options o = {
+		.dir = *state, .segment_bytes = 256 * 1024, .checkpoint_every = 100
+	};
+	struct il_audit_entry entry = { .event = "ActionProposed", .session = "s1" };
+	struct il_audit *log = NULL;
+	auto_free char *key = NULL;
+	unsigned n_left = 0, n_verified = 0;
+	struct diag diag;
+
+	assert_int_equal(il_audit_open(&o, &log, &diag), 0);
+	assert_int_equal(il_audit_take_verification_key_of(*state, &key), 0);
+	while (n_verified < 25) {
+		struct il_audit_query q = { .session = "s1", .from_seq = 2, .limit = 5 };
+		struct il_audit_report report;
+		unsigned n = 0;
+
+		for (int i = 0; i < 300; i++) {
+			(void)__atomic_add_fetch(&n_left, 1, __ATOMIC_SEQ_CST);
+			assert_int_equal(il_audit_append(log, &entry, on_counted_down, &n_left), 0);
+		}
+		report = verify(*state, key);
+		if (report.status != EXIT_VERIFY_INTACT)
+			fail_msg("%s: %s", report.where, report.text);
+		n_verified++;
+		assert_int_equal(il_audit_read(*state, &q, count_entry, &n), 0);
+	}
+	il_audit_close(log);
+	assert_int_equal(n_left, 0);
+	assert_int_equal(verify(*state, key).status, EXIT_VERIFY_INTACT);
+}
+
 static void an_unknown_event_is_refused(void **state)
 {
 	struct il_audit *log = open_log(*state);
@@ -302,6 +345,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_whole_new_log_is_found_with_the_kept_key, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(queries_find_what_they_name, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(
+			a_living_log_verifies_and_reads, make_dir, drop_dir),
 		cmocka_unit_test_setup_teardown(an_unknown_event_is_refused, make_dir, drop_dir),
 	};
 
