@@ -7,7 +7,9 @@ trap 'rm -rf "$work"' EXIT
 meson install -C "$INTERLOCK_BUILD_ROOT" --no-rebuild --quiet --destdir "$work/root" >/dev/null
 pc=$(find "$work/root" -name interlock-audit.pc)
 [ -n "$pc" ] || { echo "no interlock-audit.pc was installed"; exit 1; }
-export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$work/root"
+PKG_CONFIG_PATH=$(dirname "$pc")
+PKG_CONFIG_SYSROOT_DIR=$work/root
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 libdir=$(dirname "$(find "$work/root" -name libinterlock-audit.so)")
 # shellcheck disable=SC2046 # words
 ${CC:-cc} -Wall -Wextra -Werror -o "$work/app" "$INTERLOCK_SOURCE_ROOT/examples/audit_app.c" \

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #include "base/hash.h"
 
 #define IN_FLIGHT  64
-#define N_ENTRIES  200000u
+#define N_ENTRIES  200000u /* INTERLOCK_AUDIT_ENTRIES: another number */
 #define N_SINGLE   500u
 #define ENTRY_SIZE 400
 
@@ -47,12 +48,19 @@ static void on_done(void *ctx, int r, const struct il_audit_receipt *receipt)
 	(void)pthread_mutex_unlock(&f->mutex);
 }
 
+static unsigned entries_wanted(void)
+{
+	const char *text = getenv("INTERLOCK_AUDIT_ENTRIES");
+
+	return text ? (unsigned)strtoul(text, NULL, 10) : N_ENTRIES;
+}
+
 static double append_many(struct il_audit *log, const struct il_audit_entry *entry)
 {
 	struct flight f = { .mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 	double start = seconds();
 
-	for (unsigned i = 0; i < N_ENTRIES; i++) {
+	for (unsigned i = 0; i < entries_wanted(); i++) {
 		(void)pthread_mutex_lock(&f.mutex);
 		while (f.in_flight >= IN_FLIGHT)
 			(void)pthread_cond_wait(&f.wake, &f.mutex);
@@ -124,6 +132,7 @@ int main(void)
 	};
 	struct il_audit_verify_options vo = { .dir = dir };
 	struct il_audit_report report;
+	struct rusage usage;
 	struct il_audit *log;
 	struct value *details;
 	struct diag diag;
@@ -164,11 +173,14 @@ int main(void)
 		return 1;
 	printf("open                      %8.2f ms\n", (seconds() - start) * 1e3);
 	il_audit_close(log);
-	printf("append, 64 in flight      %8.0f durable entries/s\n", N_ENTRIES / many);
+	printf("append, 64 in flight      %8.0f durable entries/s\n", entries_wanted() / many);
 	printf("append, one at a time     %8.1f us, floor write+fdatasync %.1f us, ratio %.2f\n",
 		single / N_SINGLE * 1e6, floor_s / N_SINGLE * 1e6, single / floor_s);
 	printf("verify                    %8.0f MB/s, floor hashing alone on one core %.0f MB/s\n",
 		bytes / verifying / 1e6, bytes / hashing / 1e6);
 	printf("verify with the key       %8.0f MB/s\n", bytes / with_key / 1e6);
+	(void)getrusage(RUSAGE_SELF, &usage); /* cannot fail with a valid place */
+	printf("entries %u, %.0f MB; most memory of the whole run %.1f MiB\n", entries_wanted(),
+		bytes / 1e6, (double)usage.ru_maxrss / 1024);
 	return asprintf(&command, "rm -rf '%s'", dir) < 0 || system(command) != 0;
 }
