@@ -3,7 +3,7 @@
 # `git status` agrees.
 set -eu
 interlock=$INTERLOCK_BUILD_ROOT/interlock
-snapshot=$1
+snapshot=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export HOME="$work" GIT_CONFIG_NOSYSTEM=1 GIT_OPTIONAL_LOCKS=0

@@ -16,7 +16,7 @@
 
 #define STEPS 5
 
-static uint32_t n_sequences = 300;
+static uint32_t n_sequences = 40;
 
 static void expect_same(struct world *w, const char *wanted, const char *when, uint32_t seed)
 {
