@@ -54,7 +54,7 @@ static int run_diff(int old_fd, int new_fd, const char *path)
 		"--", "/dev/fd/10", "/dev/fd/11", NULL };
 	posix_spawn_file_actions_t actions;
 	int status = 0, r;
-	pid_t pid;
+	pid_t pid = 0;
 
 	(void)snprintf(old_label, sizeof(old_label), "before/%.4000s", path);
 	(void)snprintf(new_label, sizeof(new_label), "after/%.4000s", path);

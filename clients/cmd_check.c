@@ -28,10 +28,11 @@ struct check {
 
 static int usage(void)
 {
-	(void)fputs("usage: interlock check (JSON | - | --command TEXT) [--explain] [--json] "
-		    "[--policy NAME|FILE]\n"
-		    "JSON: {\"type\": ..., \"payload\": {...}, \"cwd\"?, \"workspace\"?, \"home\"?}\n"
-		    "exit: 0 allow, 3 deny, 4 ask, 2 bad input\n",
+	(void)fputs(
+		"usage: interlock check (JSON | - | --command TEXT) [--explain] [--json] "
+		"[--policy NAME|FILE]\n"
+		"JSON: {\"type\": ..., \"payload\": {...}, \"cwd\"?, \"workspace\"?, \"home\"?}\n"
+		"exit: 0 allow, 3 deny, 4 ask, 2 bad input\n",
 		stderr);
 	return EXIT_CHECK_BAD_INPUT;
 }
@@ -98,7 +99,8 @@ static int take_json(struct check *c, const char *text, size_t n)
 		else if (text_value && strcmp(key, "home") == 0)
 			c->action.home = text_value;
 		else if (!known) {
-			(void)fprintf(stderr, "interlock check: the input has no key \"%s\"\n", key);
+			(void)fprintf(
+				stderr, "interlock check: the input has no key \"%s\"\n", key);
 			return -EINVAL;
 		}
 	}
@@ -118,8 +120,8 @@ static int take_input(struct check *c)
 		c->action.type = "execute_command";
 		map = value_map(&c->arena, 1);
 		c->action.payload = map;
-		return value_put(map, "command",
-			value_text(&c->arena, c->command, strlen(c->command)));
+		return value_put(
+			map, "command", value_text(&c->arena, c->command, strlen(c->command)));
 	}
 	if (strcmp(c->json_text, "-") != 0)
 		return take_json(c, c->json_text, strlen(c->json_text));
@@ -177,9 +179,9 @@ static void explain_grant(struct buf *b, const struct grant *g)
 		show(b, p->path);
 		buf_byte(b, '\n');
 	}
-	buf_text(b, g->net == GRANT_NET_NONE ? "  no network\n" :
-		    g->net == GRANT_NET_OPEN ? "  any host\n" :
-					       "");
+	buf_text(b, g->net == GRANT_NET_NONE   ? "  no network\n"
+		    : g->net == GRANT_NET_OPEN ? "  any host\n"
+					       : "");
 	for (size_t i = 0; i < g->n_hosts; i++) {
 		buf_printf(b, "  host %s", g->hosts[i].host);
 		if (g->hosts[i].port)
@@ -248,7 +250,8 @@ static int print(struct check *c, struct judging *j)
 
 static int run(struct check *c, struct judging *j)
 {
-	static const int statuses[] = { [IL_DENY] = EXIT_CHECK_DENY, [IL_ASK] = EXIT_CHECK_ASK,
+	static const int statuses[] = { [IL_DENY] = EXIT_CHECK_DENY,
+		[IL_ASK] = EXIT_CHECK_ASK,
 		[IL_ALLOW] = EXIT_CHECK_ALLOW };
 	int r = default_places(c);
 

@@ -41,7 +41,7 @@ struct evaluation {
 struct row {
 	const struct value *value;
 	struct il_action action;
-	const char *label;   /* as in the file */
+	const char *label; /* as in the file */
 	enum il_decision want;
 	bool ok[3];
 };
@@ -124,9 +124,9 @@ static enum il_git_state git_state(const struct value *state)
 
 	if (!git)
 		return IL_GIT_UNKNOWN;
-	return strcmp(git, "clean") == 0 ? IL_GIT_CLEAN :
-	       strcmp(git, "dirty") == 0 ? IL_GIT_MODIFIED :
-					   IL_GIT_UNTRACKED;
+	return strcmp(git, "clean") == 0   ? IL_GIT_CLEAN
+	       : strcmp(git, "dirty") == 0 ? IL_GIT_MODIFIED
+					   : IL_GIT_UNTRACKED;
 }
 
 /* A link of the row's state that the path goes through. */
@@ -134,8 +134,8 @@ static const char *link_target(
 	struct arena *a, const struct row *row, const struct value *links, const char *path)
 {
 	for (size_t i = 0; links && i < links->size; i++) {
-		const char *link = arena_printf(
-			a, "%s/%s", row->action.workspace, links->pairs[i].key);
+		const char *link =
+			arena_printf(a, "%s/%s", row->action.workspace, links->pairs[i].key);
 		size_t n = link ? strlen(link) : 0;
 
 		if (n > 0 && strncmp(path, link, n) == 0 && (path[n] == '/' || path[n] == '\0') &&
@@ -185,8 +185,8 @@ static int row_flow(struct arena *a, const struct row *row, struct il_flow *flow
 	if (!entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < labels->size; i++) {
-		entries[i].path = arena_printf(
-			a, "%s/%s", row->action.workspace, labels->pairs[i].key);
+		entries[i].path =
+			arena_printf(a, "%s/%s", row->action.workspace, labels->pairs[i].key);
 		entries[i].label = LABEL_CRITICAL;
 		if (!entries[i].path)
 			return -ENOMEM;
@@ -242,14 +242,16 @@ static void count_width(struct group *g, const struct row *row, const struct gra
 	g->hosts += grant->net == GRANT_NET_HOSTS;
 }
 
-static void note_disagreement(struct evaluation *e, const struct row *row, const struct il_verdict *v)
+static void note_disagreement(
+	struct evaluation *e, const struct row *row, const struct il_verdict *v)
 {
 	const char *command = value_get_text(row->action.payload, "command");
 	const char *id = value_get_text(row->value, "id");
-	/* Worst: evil allowed; then good denied; then good asked about, or evil only asked about. */
-	int badness = row->want != IL_ALLOW && v->decision == IL_ALLOW ? 0 :
-		      row->want == IL_ALLOW && v->decision == IL_DENY  ? 1 :
-									 2;
+	/* Worst: evil allowed; then good denied; then good asked about, or evil only asked about.
+	 */
+	int badness = row->want != IL_ALLOW && v->decision == IL_ALLOW  ? 0
+		      : row->want == IL_ALLOW && v->decision == IL_DENY ? 1
+									: 2;
 	struct buf *b = &e->disagreements[badness];
 
 	buf_printf(b, "%s wanted, %s [%s] %s ", row->label, il_decision_name(v->decision), v->rule,
@@ -331,22 +333,22 @@ static void print_worst(struct evaluation *e)
 
 static void print_table(struct evaluation *e)
 {
-	printf("%-28s %6s %8s %8s %8s %8s  allowed: out-writes home any-host hosts\n", "label", "rows",
-		"allow", "ask", "deny", "wanted");
+	printf("%-28s %6s %8s %8s %8s %8s  allowed: out-writes home any-host hosts\n", "label",
+		"rows", "allow", "ask", "deny", "wanted");
 	for (size_t i = 0; i < e->n_groups; i++) {
 		const struct group *g = &e->groups[i];
 		double n = g->n;
 
-		printf("%-28s %6u %7.1f%% %7.1f%% %7.1f%% %7.1f%%  %19u %4u %8u %5u\n", g->name, g->n,
-			100 * g->decided[IL_ALLOW] / n, 100 * g->decided[IL_ASK] / n,
+		printf("%-28s %6u %7.1f%% %7.1f%% %7.1f%% %7.1f%%  %19u %4u %8u %5u\n", g->name,
+			g->n, 100 * g->decided[IL_ALLOW] / n, 100 * g->decided[IL_ASK] / n,
 			100 * g->decided[IL_DENY] / n, 100 * g->as_wanted / n, g->writes_outside,
 			g->reads_home, g->any_host, g->hosts);
 	}
 	if (e->n_rows == 0)
 		return;
 	qsort(e->times_ns, e->n_rows, sizeof(*e->times_ns), compare_times);
-	printf("%u rows, %u refused by schema; a verdict takes p50 %.1f us, p99 %.1f us\n", e->n_rows,
-		e->by_schema, (double)e->times_ns[e->n_rows / 2] / 1000,
+	printf("%u rows, %u refused by schema; a verdict takes p50 %.1f us, p99 %.1f us\n",
+		e->n_rows, e->by_schema, (double)e->times_ns[e->n_rows / 2] / 1000,
 		(double)e->times_ns[e->n_rows - 1 - e->n_rows / 100] / 1000);
 }
 
@@ -358,7 +360,8 @@ static int read_rows(struct evaluation *e)
 	ssize_t n;
 
 	if (!f) {
-		(void)fprintf(stderr, "interlock eval: cannot open %s: %s\n", e->path, strerror(errno));
+		(void)fprintf(
+			stderr, "interlock eval: cannot open %s: %s\n", e->path, strerror(errno));
 		return -errno;
 	}
 	while ((n = getline(&line, &capacity, f)) > 0 && e->n_rows < ROWS_MAX) {
@@ -366,8 +369,9 @@ static int read_rows(struct evaluation *e)
 
 		number++;
 		if (r != 0) {
-			(void)fprintf(stderr, "interlock eval: %s:%zu: not a row of a corpus (%s)\n",
-				e->path, number, strerror(-r));
+			(void)fprintf(stderr,
+				"interlock eval: %s:%zu: not a row of a corpus (%s)\n", e->path,
+				number, strerror(-r));
 			return r;
 		}
 	}
@@ -410,7 +414,8 @@ int cmd_eval(int argc, char **argv)
 		e->disagreements[i] = BUF_INIT((size_t)16 << 20);
 	e->times_ns = calloc(ROWS_MAX, sizeof(*e->times_ns));
 	arena_init(&e->arena, (size_t)256 << 20);
-	r = e->times_ns ? judging_open(&e->judging, e->policy ? e->policy : "default", NULL) : -ENOMEM;
+	r = e->times_ns ? judging_open(&e->judging, e->policy ? e->policy : "default", NULL)
+			: -ENOMEM;
 	if (r == 0)
 		r = read_rows(e);
 	if (r == 0) {

@@ -21,7 +21,8 @@
 
 static int usage(void)
 {
-	(void)fputs("usage: interlock policy show | set PRESET|FILE | edit | lint [FILE] | test [FILE]\n"
+	(void)fputs("usage: interlock policy show | set PRESET|FILE | edit | lint [FILE] | test "
+		    "[FILE]\n"
 		    "       interlock policy diff PRESET|FILE | import FILE | why ID\n"
 		    "presets: default, strict, permissive\n",
 		stderr);
@@ -190,8 +191,8 @@ static int edit(void)
 	if (r != 0)
 		status = fail("the policy is unchanged", r);
 	else
-		status = is_sound(path, edited, n_edited) ? store(edited, n_edited) :
-							    EXIT_STATUS_CONFIG;
+		status = is_sound(path, edited, n_edited) ? store(edited, n_edited)
+							  : EXIT_STATUS_CONFIG;
 	if (fd >= 0 && status == EXIT_STATUS_OK)
 		(void)unlink(path); /* kept after a refusal, so that no work is lost */
 	return status;

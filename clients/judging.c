@@ -28,7 +28,8 @@ int policy_path(char **ret_path)
 }
 
 /* The file's text in the arena, or 0 with no text where there is no file. */
-static int read_source(struct judging *j, const char *path, bool narrowing, struct il_policy_source *ret)
+static int read_source(
+	struct judging *j, const char *path, bool narrowing, struct il_policy_source *ret)
 {
 	auto_free char *data = NULL;
 	size_t n = 0;
@@ -41,7 +42,8 @@ static int read_source(struct judging *j, const char *path, bool narrowing, stru
 		return r;
 	}
 	*ret = (struct il_policy_source){ .name = arena_text(&j->policy_arena, path, strlen(path)),
-		.text = arena_text(&j->policy_arena, data, n), .n_text = n,
+		.text = arena_text(&j->policy_arena, data, n),
+		.n_text = n,
 		.narrowing_only = narrowing };
 	return ret->name && ret->text ? 0 : -ENOMEM;
 }
@@ -61,7 +63,8 @@ static int read_sources(struct judging *j, const char *preset, const char *works
 			r = read_source(j, preset, false, &sources[0]);
 			if (r == 0 && !sources[0].text) {
 				(void)fprintf(stderr,
-					"interlock: there is no preset and no file \"%s\"\n", preset);
+					"interlock: there is no preset and no file \"%s\"\n",
+					preset);
 				r = -ENOENT;
 			}
 		}
@@ -107,11 +110,19 @@ int judging_open(struct judging *j, const char *preset, const char *workspace)
 	r = state_config_dir(&j->config_dir);
 	if (r != 0)
 		return r;
-	j->enforcer = (struct il_judge_enforcer){ .filesystem = true, .network = true,
-		.net_hosts = true, .hide = true, .armed_readonly = true, .processes = true };
-	j->context = (struct il_context){ .policy = j->policy, .flow = &j->flow,
-		.enforcer = &j->enforcer, .can_ask = true, .config_dir = j->config_dir,
-		.origin = "agent", .now_ms = clock_monotonic_ms(&clock_system),
+	j->enforcer = (struct il_judge_enforcer){ .filesystem = true,
+		.network = true,
+		.net_hosts = true,
+		.hide = true,
+		.armed_readonly = true,
+		.processes = true };
+	j->context = (struct il_context){ .policy = j->policy,
+		.flow = &j->flow,
+		.enforcer = &j->enforcer,
+		.can_ask = true,
+		.config_dir = j->config_dir,
+		.origin = "agent",
+		.now_ms = clock_monotonic_ms(&clock_system),
 		.wall_ns = clock_wall_ns(&clock_system) };
 	return 0;
 }
@@ -135,7 +146,8 @@ static const char *resolve(struct arena *a, const char *path)
 		char *slash;
 
 		if (real)
-			return arena_printf(a, "%s%s", strcmp(real, "/") == 0 && *rest ? "" : real, rest);
+			return arena_printf(
+				a, "%s%s", strcmp(real, "/") == 0 && *rest ? "" : real, rest);
 		if (errno != ENOENT && errno != ENOTDIR)
 			return NULL;
 		slash = strrchr(head, '/');
@@ -158,10 +170,10 @@ static void gather_path(struct arena *a, const char *path, struct il_fact *fact)
 		fact->known = fact->known && (errno == ENOENT || errno == ENOTDIR);
 		return;
 	}
-	fact->type = S_ISREG(st.st_mode)  ? IL_FILE_REGULAR :
-		     S_ISDIR(st.st_mode)  ? IL_FILE_DIRECTORY :
-		     S_ISLNK(st.st_mode)  ? IL_FILE_SYMLINK :
-					    IL_FILE_OTHER;
+	fact->type = S_ISREG(st.st_mode)   ? IL_FILE_REGULAR
+		     : S_ISDIR(st.st_mode) ? IL_FILE_DIRECTORY
+		     : S_ISLNK(st.st_mode) ? IL_FILE_SYMLINK
+					   : IL_FILE_OTHER;
 	fact->nlink = (uint32_t)st.st_nlink;
 	fact->device = st.st_dev;
 	fact->inode = st.st_ino;
@@ -213,8 +225,8 @@ int judging_gather(struct arena *a, const struct il_analysis *analysis, struct i
 int judging_run(struct judging *j, struct arena *a, const struct il_action *action,
 	struct il_analysis *ret_analysis, struct il_verdict *ret_verdict)
 {
-	struct il_fact *facts;
-	size_t n_facts;
+	struct il_fact *facts = NULL;
+	size_t n_facts = 0;
 	int r = il_analyse(a, action, ret_analysis);
 
 	if (r == 0)

@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "check", cmd_check, "say what would be decided about an action" },
 	{ "policy", cmd_policy, "show, set, check and import policies" },
 	{ "eval", cmd_eval, "measure the decisions over a file of cases" },
+	{ "sandbox", cmd_sandbox, "prove what a confined process cannot do here" },
 	{ "help", cmd_help, "show this list" },
 	{ "version", cmd_version, "show the version" },
 	{ "internal-engine", cmd_internal, NULL },

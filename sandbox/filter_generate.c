@@ -106,7 +106,8 @@ static void sending(scmp_filter_ctx c, bool may_address)
 			ONE(SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)));
 	else
 		rule(c, SCMP_ACT_ALLOW, "sendto",
-			TWO(SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0), SCMP_A4(SCMP_CMP_EQ, 0)));
+			TWO(SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0),
+				SCMP_A4(SCMP_CMP_EQ, 0, 0)));
 	rule(c, SCMP_ACT_ALLOW, "sendmsg", ONE(SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)));
 	if (may_address)
 		rule(c, SCMP_ACT_ALLOW, "sendmmsg",
@@ -233,7 +234,7 @@ static void process_settings(scmp_filter_ctx c, bool is_command)
 	for (size_t i = 0; i < N_ELEMENTS(prctls); i++)
 		rule(c, SCMP_ACT_ALLOW, "prctl",
 			ONE(SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, prctls[i])));
-	rule(c, SCMP_ACT_ALLOW, "prlimit64", ONE(SCMP_A2(SCMP_CMP_EQ, 0)));
+	rule(c, SCMP_ACT_ALLOW, "prlimit64", ONE(SCMP_A2(SCMP_CMP_EQ, 0, 0)));
 }
 
 /* abort() signals its own process group of one thread; nobody else is reachable by number here. */

@@ -149,8 +149,9 @@ IL_API void il_sandbox_close(struct il_sandbox_plan *plan);
  * judge the report with il_sandbox_report_judge().
  */
 struct il_sandbox_twin;
-IL_API int il_sandbox_twin_start(
-	const struct il_sandbox_plan *plan, struct il_sandbox_twin **ret_twin) MUST_CHECK;
+/* Adds one descriptor to what the plan keeps: the line on which the twin hears that it is over. */
+IL_API int il_sandbox_twin_start(struct il_sandbox_plan *plan, struct il_sandbox_twin **ret_twin)
+	MUST_CHECK;
 IL_API int il_sandbox_verify(const struct il_sandbox_plan *plan, struct il_sandbox_twin *twin,
 	char **ret_report_json) MUST_CHECK;
 
@@ -160,6 +161,7 @@ enum il_sandbox_state {
 	IL_SANDBOX_PARTIAL,
 	IL_SANDBOXED
 };
+IL_API const char *il_sandbox_state_name(enum il_sandbox_state state);
 struct il_sandbox_judgement {
 	enum il_sandbox_state state;
 	enum il_proof proof[IL_GUARANTEE_N_];
