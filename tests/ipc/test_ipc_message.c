@@ -10,6 +10,7 @@
 #include "ipc/frame.h"
 #include "ipc/message.h"
 #include "ipc/message_fields.h"
+#include "ipc/probes.h"
 #include "tests/support/cmocka.h"
 
 /* ---- docs/protocol.md against the table ---- */
@@ -97,7 +98,7 @@ static void every_message_has_its_vector_and_fields_in_the_docs(void **state)
 	free(p.text);
 }
 
-static void every_error_event_and_step_is_in_the_docs(void **state)
+static void every_error_event_and_probe_is_in_the_docs(void **state)
 {
 	struct page p;
 
@@ -114,6 +115,12 @@ static void every_error_event_and_step_is_in_the_docs(void **state)
 
 		assert_true(asprintf(&row, "\n| `%s` | ", event_name((enum event_kind)i)) > 0);
 		assert_non_null(strstr(p.text, row));
+	}
+	for (unsigned i = 0; i < PROBE_N_; i++) {
+		auto_free char *word = NULL;
+
+		assert_true(asprintf(&word, "`%s`", probe_name((enum probe)i)) > 0);
+		assert_non_null(strstr(p.text, word));
 	}
 	free(p.text);
 }
@@ -310,7 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_message_has_its_vector_and_fields_in_the_docs),
-		cmocka_unit_test(every_error_event_and_step_is_in_the_docs),
+		cmocka_unit_test(every_error_event_and_probe_is_in_the_docs),
 		cmocka_unit_test(the_table_is_whole),
 		cmocka_unit_test(states_are_narrow),
 		cmocka_unit_test(what_is_not_strict_is_refused),
