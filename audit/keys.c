@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,12 +96,15 @@ int audit_keys_make(int dir_fd, struct audit_keys *ret_keys)
 	if (crypto_sign_keypair(public_key, k.secret) != 0)
 		return -EIO;
 	r = write_verification(dir_fd, k.mac, public_key);
+	/* Under its name only when it is whole: a crash before that leaves no log, not half a one.
+	 */
 	if (r == 0) {
-		k.fd = openat(
-			dir_fd, KEY_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		k.fd = openat(dir_fd, KEY_FILE ".new",
+			O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 		r = k.fd < 0 ? -errno : audit_keys_save(&k);
 	}
-	if (r == 0 && fsync(dir_fd) < 0)
+	if (r == 0 &&
+		(renameat(dir_fd, KEY_FILE ".new", dir_fd, KEY_FILE) < 0 || fsync(dir_fd) < 0))
 		r = -errno;
 	if (r != 0) {
 		audit_keys_done(&k);

@@ -222,6 +222,25 @@ static void a_log_without_its_key_is_not_written(void **state)
 	assert_null(log);
 }
 
+/* Killed while the very first keys were being made. */
+static void a_log_that_was_half_made_is_made_again(void **state)
+{
+	struct il_audit_options o = { .dir = *state };
+	struct il_audit *log;
+	auto_free char *key = NULL;
+
+	assert_int_equal(
+		run_shell("cd '%s' && echo ilv1:old >verification.key && echo 00 >public.key && "
+			  ": >audit.key.new",
+			(char *)*state),
+		0);
+	log = open_with(&o);
+	assert_int_equal(append_details(log, "x", 1), 0);
+	assert_int_equal(il_audit_take_verification_key(log, &key), 0);
+	il_audit_close(log);
+	assert_intact(*state, key);
+}
+
 static void a_damaged_tail_is_not_written_on(void **state)
 {
 	struct il_audit_options o = { .dir = *state };
@@ -369,6 +388,7 @@ int main(void)
 		T(large_details_fit_and_larger_ones_are_refused),
 		T(what_is_not_utf8_is_refused),
 		T(a_log_without_its_key_is_not_written),
+		T(a_log_that_was_half_made_is_made_again),
 		T(a_damaged_tail_is_not_written_on),
 		T(what_remains_after_a_prune_verifies),
 		T(a_range_can_be_verified),
