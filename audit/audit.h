@@ -151,7 +151,8 @@ struct il_audit_report {
 	uint64_t bad_seq;              /* first bad entry; 0: none */
 	char where[256];               /* "0003.jsonl:17", "head" ... */
 	char text[256];                /* one sentence */
-	int64_t unratcheted_window_ms; /* how long a stolen machine could rewrite, at most */
+	int64_t unratcheted_window_ms; /* what a stolen machine could rewrite, at most; 0 behind a
+					  checkpoint */
 };
 IL_API int il_audit_verify(const struct il_audit_verify_options *options,
 	struct il_audit_report *ret_report) MUST_CHECK;

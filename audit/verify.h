@@ -13,6 +13,7 @@
 
 #define VERIFY_RECENT     4096u /* hashes kept to recognise a fork or a repeated entry */
 #define VERIFY_STOP       100   /* no condition of stream.h */
+#define VERIFY_WINDOW_MS  1000  /* the longest time between an entry and its checkpoint */
 #define VERIFY_EPOCHS_MAX (UINT64_C(1) << 32)
 
 /* An entry that something outside the segments names. */

@@ -49,7 +49,10 @@ static void print_report(const struct il_audit_report *r)
 	}
 	printf("%s\nentries: %" PRIu64 " (%" PRIu64 " to %" PRIu64 ")\n", r->text, r->n_entries,
 		r->first_seq, r->last_seq);
-	if (r->unratcheted_window_ms > 0)
+	if (r->unratcheted_window_ms == 0)
+		puts("every key that wrote it is erased: nothing of it can be rewritten unseen by "
+		     "the kept key");
+	else
 		printf("who takes this machine now could rewrite the last %" PRId64
 		       " ms, no more\n",
 			r->unratcheted_window_ms);

@@ -126,6 +126,7 @@ static void a_log_is_intact_across_openings(void **state)
 	if (report.status != EXIT_VERIFY_INTACT)
 		fail_msg("%s: %s", report.where, report.text);
 	assert_true(report.anchored);
+	assert_int_equal(report.unratcheted_window_ms, 0);
 	assert_int_equal(report.n_entries, 20 + 1 + 2 * 3); /* opened, closed, checkpoint, twice */
 	report = verify(dir, NULL);
 	assert_int_equal(report.status, EXIT_VERIFY_INTACT);
