@@ -15,6 +15,7 @@ int cmd_chronicle(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_sandbox(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 

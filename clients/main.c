@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "list", cmd_list, "show the known workspaces" },
 	{ "logs", cmd_logs, "show the log of a workspace" },
 	{ "chronicle", cmd_chronicle, "show and take back what was changed" },
+	{ "run", cmd_run, "run a command under exactly its grant" },
 	{ "audit", cmd_audit, "verify and read the record" },
 	{ "check", cmd_check, "say what would be decided about an action" },
 	{ "policy", cmd_policy, "show, set, check and import policies" },
