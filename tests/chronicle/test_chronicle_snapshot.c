@@ -3,9 +3,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -424,6 +426,42 @@ static void a_forgotten_secret_is_in_no_file_of_the_store(void **state)
 	world_close(&w);
 }
 
+/* The disk that is full is played by a limit on the size of files. */
+static void a_snapshot_that_cannot_be_written_leaves_no_trace(void **state)
+{
+	struct il_chronicle_report report;
+	struct world w = { 0 };
+	struct il_chronicle_place place = { .path = "", .recursive = true };
+	struct rlimit before, limit;
+	char id[IL_SNAPSHOT_ID_SIZE], text[30001] = { 0 };
+	struct diag diag = { 0 };
+
+	(void)state;
+	world_open(&w);
+	put(&w, "f", "one");
+	begin_at(&w, "", true, id);
+	put(&w, "f", "two");
+	seal(&w, id);
+	memset(text, 'x', sizeof(text) - 1);
+	put(&w, "big", text);
+	place.dir_fd = w.tree_fd;
+	place.root = w.tree;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){ .rlim_cur = 20000, .rlim_max = before.rlim_max };
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(try_begin(&w, &place, &diag), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_true(strlen(diag.text) > 0);
+	assert_int_equal(il_chronicle_verify(w.c, &report), 0);
+	assert_int_equal(report.status, EXIT_VERIFY_INTACT);
+	assert_int_equal(report.n_snapshots, 1);
+	assert_int_equal(try_begin(&w, &place, &diag), 0);
+	assert_int_equal(roll_back(&w, id, NULL, false), 0);
+	expect_text(&w, "f", "one");
+	world_close(&w);
+}
+
 static void an_interrupted_snapshot_is_found_and_taken_back(void **state)
 {
 	struct world w = { 0 };
@@ -459,6 +497,7 @@ int main(void)
 		cmocka_unit_test(verify_passes_after_ten_prunes),
 		cmocka_unit_test(a_live_session_is_not_pruned),
 		cmocka_unit_test(a_forgotten_secret_is_in_no_file_of_the_store),
+		cmocka_unit_test(a_snapshot_that_cannot_be_written_leaves_no_trace),
 		cmocka_unit_test(an_interrupted_snapshot_is_found_and_taken_back),
 	};
 
