@@ -66,7 +66,8 @@ static int check_text(const struct il_field *f, const struct value *v, struct di
 	if (!is_utf8(v->text, v->size))
 		return diag_set(
 			diag, IL_ACTION_E_FIELD, 0, 0, "field \"%s\" is not valid UTF-8", f->name);
-	if (v->size == 0 && f->type != IL_FIELD_TEXT && f->type != IL_FIELD_TEXTS)
+	if (v->size == 0 && (f->type == IL_FIELD_PATH || f->type == IL_FIELD_PATHS ||
+				    f->type == IL_FIELD_HOST_URL))
 		return diag_set(diag, IL_ACTION_E_FIELD, 0, 0, "field \"%s\" is empty", f->name);
 	return 0;
 }

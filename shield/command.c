@@ -60,6 +60,8 @@ static void builtin_cd(struct walk *w, const struct argument *args, size_t n)
 	w->cwd = walk_path(w, i < n ? &args[i] : &home);
 }
 
+static void note_environment(struct walk *w, const char *name, const char *value);
+
 static void builtin_assigns(struct walk *w, const struct argument *args, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -67,8 +69,10 @@ static void builtin_assigns(struct walk *w, const struct argument *args, size_t 
 		const char *equals = text ? strchr(text, '=') : NULL;
 		char *name = equals ? arena_text(w->arena, text, (size_t)(equals - text)) : NULL;
 
-		if (name)
-			walk_assign(w, name, args[i].text ? equals + 1 : NULL, false);
+		if (!name)
+			continue;
+		walk_assign(w, name, args[i].text ? equals + 1 : NULL, false);
+		note_environment(w, name, args[i].text ? equals + 1 : NULL);
 	}
 }
 
@@ -79,6 +83,44 @@ static struct function *find_function(struct walk *w, const char *name)
 			return &w->functions[i];
 	}
 	return NULL;
+}
+
+/* alias x='...', bind -x '"k": ...', complete -C '...', mapfile -C '...': text that runs later. */
+static void builtin_texts(
+	struct walk *w, const char *program, const struct argument *args, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const char *text = args[i].text;
+		const char *at = NULL;
+
+		if (!text)
+			continue;
+		if (strcmp(program, "alias") == 0)
+			at = strchr(text, '=');
+		else if (strcmp(program, "bind") == 0)
+			at = strchr(text, ':');
+		else if (strcmp(text, "-C") == 0 && i + 1 < n && args[i + 1].text)
+			at = args[i + 1].text - 1;
+		if (!at)
+			continue;
+		if (program[0] != 'a')
+			walk_note(w, "NOTE-RUNS-LATER", "text is kept to be run later");
+		walk_text(w, at + 1, strlen(at + 1));
+	}
+}
+
+/* Functions that nothing called yet may be called later, or by the shell itself. */
+static void walk_uncalled(struct walk *w)
+{
+	for (size_t i = 0; i < w->n_functions && w->error == 0; i++) {
+		struct function *f = &w->functions[i];
+
+		if (f->n_walked++ > 0)
+			continue;
+		w->depth++;
+		walk_node(w, f->body);
+		w->depth--;
+	}
 }
 
 /* True if it was a builtin or a function and nothing is left to do. */
@@ -108,8 +150,17 @@ static bool walk_builtin(struct walk *w, const char *program, const struct argum
 		w->cwd = NULL;
 		return true;
 	}
-	if (strcmp(program, "trap") == 0 && n > 2 && args[1].text) {
-		walk_text(w, args[1].text, strlen(args[1].text));
+	if (strcmp(program, "trap") == 0 && n > 2) {
+		if (args[1].text)
+			walk_text(w, args[1].text, strlen(args[1].text));
+		else
+			walk_note(w, "NOTE-RUNS-UNKNOWN", "the text that a trap runs cannot be known");
+		return true;
+	}
+	if (strcmp(program, "alias") == 0 || strcmp(program, "bind") == 0 ||
+		strcmp(program, "complete") == 0 || strcmp(program, "mapfile") == 0 ||
+		strcmp(program, "readarray") == 0) {
+		builtin_texts(w, program, args, n);
 		return true;
 	}
 	if (strcmp(program, "export") == 0 || strcmp(program, "declare") == 0 ||
@@ -215,7 +266,18 @@ static void note_environment(struct walk *w, const char *name, const char *value
 		"DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP",
 		"PERL5OPT", "RUBYOPT", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER",
 		"EDITOR", "VISUAL", "GIT_EDITOR", "LESSOPEN", "MANPAGER", "GIT_ASKPASS",
-		"SSH_ASKPASS" };
+		"SSH_ASKPASS", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "PYTHONPATH", "PYTHONHOME",
+		"PERL5LIB", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "INPUTRC",
+		"GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_PROXY_COMMAND",
+		"GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "PS1", "PS4",
+		"CLASSPATH", "RUSTC_WRAPPER", "CARGO_HOME", "GOFLAGS", "GONOSUMCHECK", "GONOSUMDB",
+		"GOPROXY", "GOINSECURE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL",
+		"npm_config_registry", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy",
+		"ALL_PROXY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "SSLKEYLOGFILE",
+		"NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY", "PYTHONHTTPSVERIFY",
+		"HISTFILE", "HISTIGNORE", "HISTCONTROL", "HISTSIZE", "HISTFILESIZE", "MAKEFLAGS",
+		"LDFLAGS", "COSIGN_SKIP_TLOG", "GCONV_PATH", "MALLOC_CHECK_", "LOCALDOMAIN",
+		"HOSTALIASES", "RESOLV_HOST_CONF", "TERMINFO", "SHELLOPTS", "BASHOPTS", "CDPATH" };
 
 	if (strcmp(name, "PATH") == 0 && value && value[0] != '$' &&
 		strncmp(value, "/usr", 4) != 0 && strncmp(value, "/opt", 4) != 0 &&
@@ -434,10 +496,12 @@ void walk_text(struct walk *w, const char *text, size_t n)
 		return;
 	}
 	r = shell_parse(w->arena, text, n, &node, &why);
-	if (r == -EBADMSG)
+	if (r == -EBADMSG) {
+		walk_note(w, "NOTE-RUNS-UNKNOWN", "text that is run cannot be read");
 		walk_opaque(w, why);
-	else if (r != 0)
+	} else if (r != 0) {
 		w->error = r;
+	}
 	if (r != 0)
 		return;
 	w->depth++;
@@ -544,6 +608,7 @@ int command_analyse(struct arena *a, const struct command_context *context, cons
 		r = 0;
 	} else if (r == 0) {
 		walk_node(w, node);
+	walk_uncalled(w);
 	}
 	if (r == 0 && memmem(text, n, "\\n", 2))
 		walk_unescaped(w, text, n);

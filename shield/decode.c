@@ -1,5 +1,6 @@
 #include "shield/decode.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -98,5 +99,33 @@ const char *decode_text(struct arena *a, const char *text)
 		if (!(from_base64(text, &out) && is_text(&out)))
 			return NULL;
 	}
+	return arena_text(a, buf_get_text(&out), out.size);
+}
+
+const char *decode_escapes(struct arena *a, const char *text)
+{
+	auto_buf struct buf out = BUF_INIT(DECODED_MAX);
+	bool any = false;
+
+	for (; *text; text++) {
+		unsigned value = 0;
+		size_t n = 0;
+
+		if (text[0] == '\\' && text[1] == 'x' && hex_digit(text[2]) >= 0) {
+			for (text += 2; n < 2 && hex_digit(*text) >= 0; n++)
+				value = value * 16 + (unsigned)hex_digit(*text++);
+		} else if (text[0] == '\\' && text[1] >= '0' && text[1] <= '7') {
+			for (text++; n < 4 && *text >= '0' && *text <= '7'; n++)
+				value = value * 8 + (unsigned)(*text++ - '0');
+		} else {
+			buf_byte(&out, (uint8_t)*text);
+			continue;
+		}
+		any = true;
+		buf_byte(&out, (uint8_t)value);
+		text--;
+	}
+	if (!any || buf_error(&out) != 0 || memchr(buf_get_text(&out), '\0', out.size))
+		return NULL;
 	return arena_text(a, buf_get_text(&out), out.size);
 }

@@ -9,3 +9,5 @@
 
 /* The decoded text when all of it is printable; NULL when it is none of these. */
 const char *decode_text(struct arena *a, const char *text) MUST_CHECK;
+/* What printf would make of \x41 and \101; NULL when there is no such escape. */
+const char *decode_escapes(struct arena *a, const char *text) MUST_CHECK;

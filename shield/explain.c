@@ -31,6 +31,11 @@ static const struct {
 	{ "DET-SSRF", "an address that is not on the internet" },
 	{ "DET-URL-USER", "an address that shows another host than it reaches" },
 	{ "DET-VARIABLE", "a variable whose value is a secret" },
+	{ "DET-DUMP-SENT", "a dump of a database and a connection in one command" },
+	{ "DET-RECON-SENT", "what a machine tells of itself and a connection in one command" },
+	{ "DET-PIPED-UNSAFE", "a script that nothing protects on its way is run" },
+	{ "DET-SENTENCE", "a command that reads like a sentence" },
+	{ "DET-ENVIRONMENT", "the whole environment would be shown" },
 	{ "DET-WRITTEN", "running what the agent itself wrote" },
 };
 

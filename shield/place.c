@@ -169,6 +169,15 @@ static bool is_document(const char *name)
 	return !strchr(name, '.');
 }
 
+static bool is_openly_readable(const struct place_path *p)
+{
+	return is_suffix(p->name, ".pub") ||
+	       (p->home && (strcmp(p->home, ".ssh/config") == 0 ||
+				   strncmp(p->home, ".ssh/known_hosts", 16) == 0 ||
+				   strcmp(p->home, ".aws/config") == 0 ||
+				   strcmp(p->home, ".snowsql/config") == 0));
+}
+
 void place_of(const struct place_context *context, const char *path, struct place *ret_place)
 {
 	struct place place = {
@@ -188,6 +197,11 @@ void place_of(const struct place_context *context, const char *path, struct plac
 	raise_own(&place, path, context->state_dir, "Interlock's state", IL_DENY);
 	raise_own(&place, path, context->config_dir, "Interlock's configuration", IL_DENY);
 	raise_own(&place, path, context->program_dir, "Interlock's programs", IL_ALLOW);
+	/* Public halves of keys and lists of hosts are no secrets. */
+	if (place.read == IL_DENY && is_openly_readable(&p)) {
+		place.read = IL_ASK;
+		place.label = LABEL_INTERNAL;
+	}
 	*ret_place = place;
 }
 

@@ -633,7 +633,7 @@ const struct place_row place_rows[] = {
 		IL_ALLOW, IL_DENY, IL_DENY, IL_ALLOW },
 	{ PLACE_SYSTEM, "/etc/security/", "PROT-ACCOUNTS", "accounts of the system", LABEL_PUBLIC,
 		IL_ALLOW, IL_DENY, IL_DENY, IL_ALLOW },
-	{ PLACE_SYSTEM, "/etc/passwd", "PROT-ACCOUNTS", "the list of accounts", LABEL_INTERNAL,
+	{ PLACE_SYSTEM, "/etc/passwd", "PROT-ACCOUNTS", "the list of accounts", LABEL_CONFIDENTIAL,
 		IL_ASK, IL_DENY, IL_DENY, IL_ALLOW },
 	{ PLACE_SYSTEM, "/boot/", "PROT-BOOT", "what the system boots and loads", LABEL_PUBLIC,
 		IL_ALLOW, IL_DENY, IL_DENY, IL_ALLOW },

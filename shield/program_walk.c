@@ -445,6 +445,8 @@ void program_walk(struct walk *w, const char *program, const struct argument *ar
 	struct argument cwd = { .text = "." };
 
 	walk_effect(w, EFFECT_EXEC, args[0].text, NULL, false);
+	if (strpbrk(args[0].text, "*?[") && strcmp(program, "[") != 0 && strcmp(program, "[[") != 0)
+		walk_note(w, "NOTE-UNKNOWN-PROGRAM", "the program is named by a pattern");
 	if (strchr(args[0].text, '/')) {
 		const char *path = walk_path(w, &args[0]);
 

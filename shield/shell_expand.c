@@ -51,6 +51,19 @@ static const char *word_text(struct walk *w, const struct shell_word *word)
 	return text;
 }
 
+/* Variables of the environment whose use is worth an effect. */
+static bool is_secret_name(const char *name)
+{
+	static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD",
+		"CREDENTIAL" };
+
+	for (size_t i = 0; i < N_ELEMENTS(words); i++) {
+		if (strstr(name, words[i]))
+			return true;
+	}
+	return false;
+}
+
 static void flatten_variable(struct walk *w, const struct shell_part *part, struct flat *f)
 {
 	uint8_t flags = part->quoted ? F_QUOTED : F_SPLIT;
@@ -73,6 +86,8 @@ static void flatten_variable(struct walk *w, const struct shell_part *part, stru
 				"stands in it");
 		value = NULL;
 	}
+	if (!v && !part->op && is_secret_name(part->text))
+		walk_effect(w, EFFECT_ENVIRONMENT, part->text, NULL, false);
 	if (!value) {
 		flat_unknown(f, 0);
 		return;

@@ -306,11 +306,21 @@ static void arithmetic(struct word_builder *b, bool quoted)
 
 	flush_text(b);
 	(void)add_part(b, SHELL_ARITHMETIC, quoted);
-	for (p->at += 3; p->at < p->n && depth > 0; p->at++) {
+	for (p->at += 3; p->at < p->n && depth > 0 && !p->error;) {
+		/* Commands run inside arithmetic as anywhere else. */
+		if (p->text[p->at] == '$' && shell_peek(p, 1) == '(' && shell_peek(p, 2) != '(') {
+			command_part(b, true, false);
+			continue;
+		}
+		if (p->text[p->at] == '`') {
+			backquotes(b, true);
+			continue;
+		}
 		if (p->text[p->at] == '(')
 			depth++;
 		else if (p->text[p->at] == ')')
 			depth--;
+		p->at++;
 	}
 	if (depth > 0)
 		shell_fail(p, "$(( lacks its end");

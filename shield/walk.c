@@ -176,7 +176,12 @@ void walk_path_effect(
 		/* Reading and writing unknown places is what the grant holds; the rest would be
 		 * done to who knows what. */
 		if (kind == EFFECT_DELETE || kind == EFFECT_RENAME || kind == EFFECT_ATTRIBUTES)
+		{
 			walk_opaque(w, "a path that cannot be known is deleted, moved or changed");
+			if (kind == EFFECT_DELETE && recursive)
+				walk_note(w, "NOTE-UNKNOWN-DELETE",
+					"what is deleted with everything beneath cannot be known");
+		}
 		else if (arg->prefix && (arg->prefix[0] == '/' || arg->prefix[0] == '~') &&
 			 arg->prefix[1] != '\0') {
 			struct argument known = {

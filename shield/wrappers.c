@@ -68,6 +68,7 @@ static const struct wrapper {
 	{ "cross-env", "", 0, false, false },
 	{ "dotenv", "-e", 0, false, false },
 	{ "sshpass", "-p -f", 0, false, false },
+	{ "coproc", "", 0, false, false },
 };
 
 static bool word_in(const char *list, const char *word)
@@ -108,6 +109,8 @@ static size_t wrapped_at(
 			i++;
 			break;
 		}
+		if (text && strcmp(text, "-") == 0)
+			continue;
 		if (text && text[0] == '-' && text[1]) {
 			if (word_in(x->options, text) && i + 1 < n)
 				i++;
@@ -129,6 +132,73 @@ static size_t wrapped_at(
 	return i;
 }
 
+/* What xargs and parallel add: the words of the pipe, or of ":::", where they can be known. */
+static size_t appended(
+	struct walk *w, const struct argument *args, size_t n, struct argument *more, size_t max)
+{
+	const char *at = w->in.literal;
+	size_t n_more = 0;
+
+	for (size_t i = 0; i < n && n_more < max; i++) {
+		if (args[i].text && strcmp(args[i].text, ":::") != 0)
+			more[n_more++] = args[i];
+	}
+	while (n == 0 && at && n_more < max) {
+		size_t n_word;
+
+		at += strspn(at, " \n\t");
+		n_word = strcspn(at, " \n\t");
+		if (n_word == 0)
+			break;
+		more[n_more].text = arena_text(w->arena, at, n_word);
+		more[n_more].prefix = more[n_more].text;
+		n_more++;
+		at += n_word;
+	}
+	if (n_more == 0)
+		more[n_more++] = (struct argument){ .has_command = true };
+	return n_more;
+}
+
+/* "{}" in one argument becomes one of what is added. */
+static struct argument placed(struct walk *w, const struct argument *arg, const struct argument *with)
+{
+	const char *at = arg->text ? strstr(arg->text, "{}") : NULL;
+	struct argument out = *arg;
+
+	if (!at)
+		return out;
+	out.prefix = arena_text(w->arena, arg->text, (size_t)(at - arg->text));
+	out.text = with->text ? arena_printf(w->arena, "%s%s%s", out.prefix, with->text, at + 2) : NULL;
+	return out;
+}
+
+static void walk_appended(struct walk *w, const struct argument *args, size_t n)
+{
+	struct argument more[16], inner[80];
+	size_t n_command = 0, n_more;
+
+	while (n_command < n && !(args[n_command].text && strncmp(args[n_command].text, ":::", 3) == 0))
+		n_command++;
+	n_more = appended(w, args + n_command, n - n_command, more, N_ELEMENTS(more));
+	for (size_t k = 0; n_command == 0 && k < n_more; k++) {
+		if (more[k].text)
+			walk_text(w, more[k].text, strlen(more[k].text));
+	}
+	if (n_command > 64)
+		n_command = 64;
+	for (size_t k = 0; n_command > 0 && k < n_more; k++) {
+		bool used = false;
+
+		for (size_t i = 0; i < n_command; i++) {
+			inner[i] = placed(w, &args[i], &more[k]);
+			used = used || (args[i].text && strstr(args[i].text, "{"));
+		}
+		inner[n_command] = more[k];
+		walk_argv(w, inner, n_command + !used, true);
+	}
+}
+
 static bool walk_wrapper(
 	struct walk *w, const struct wrapper *x, const struct argument *args, size_t n)
 {
@@ -148,19 +218,9 @@ static bool walk_wrapper(
 	}
 	if (i >= n)
 		return true;
-	if (x->appends && strcmp(args[i].text ? args[i].text : "", "rm") == 0) {
-		bool any = false;
-
-		for (size_t e = w->in.first_effect; e < w->n_effects; e++)
-			any = any || w->effects[e].kind == EFFECT_LIST ||
-			      w->effects[e].kind == EFFECT_READ;
-		if (!any)
-			walk_opaque(w, "what is deleted comes from another command's output");
-		else {
-			struct argument cwd = { .text = "." };
-
-			walk_path_effect(w, EFFECT_DELETE, &cwd, false);
-		}
+	if (x->appends) {
+		walk_appended(w, args + i, n - i);
+		return true;
 	}
 	if (strcmp(x->name, "watch") == 0 && args[i].text && strchr(args[i].text, ' ')) {
 		walk_text(w, args[i].text, strlen(args[i].text));
@@ -182,6 +242,12 @@ static void shell_from_stream(struct walk *w, const char *program)
 	if (w->in.literal) {
 		const char *text = w->in.literal;
 		const char *decoded = w->in.decoded ? decode_text(w->arena, text) : NULL;
+		const char *plain = decoded || w->in.decoded ? NULL : decode_escapes(w->arena, text);
+
+		if (plain) {
+			decoded = plain;
+			w->in.decoded = true;
+		}
 
 		if (decoded || w->in.decoded)
 			walk_note(w, "NOTE-DECODED-EXEC",
@@ -200,6 +266,7 @@ static void shell_from_stream(struct walk *w, const char *program)
 			arena_printf(w->arena, "%.20s runs text that was decoded first", program));
 		walk_opaque(w, "decoded text is run");
 	} else if (w->in.from_command) {
+		walk_note(w, "NOTE-RUNS-UNKNOWN", "another command's output is run as a script");
 		walk_opaque(w, "another command's output is run as a script");
 	}
 }
@@ -217,9 +284,12 @@ static void walk_shell(struct walk *w, const char *program, const struct argumen
 				else if (args[i + 1].has_command && w->in.from_network)
 					walk_note(w, "NOTE-PIPE-TO-SHELL",
 						"what comes from the network is run by the shell");
-				if (!args[i + 1].text)
+				if (!args[i + 1].text) {
+					walk_note(w, "NOTE-RUNS-UNKNOWN",
+						"the command that the shell runs cannot be known");
 					walk_opaque(w,
 						"the command that the shell runs cannot be known");
+				}
 				for (size_t e = w->in.first_effect;
 					!args[i + 1].text && e < w->n_effects; e++) {
 					if (w->effects[e].kind == EFFECT_CONNECT) {
@@ -268,6 +338,7 @@ static void walk_eval(struct walk *w, const struct argument *args, size_t n)
 			if (connects)
 				walk_note(w, "NOTE-PIPE-TO-SHELL",
 					"what comes from the network is run by eval");
+			walk_note(w, "NOTE-RUNS-UNKNOWN", "the text that eval runs cannot be known");
 			walk_opaque(w, "the text that eval runs cannot be known");
 			return;
 		}
@@ -347,7 +418,8 @@ static bool walk_interpreter(
 		}
 		if (text && strcmp(text, "-m") == 0 && i + 1 < n && args[i + 1].text) {
 			if (strcmp(args[i + 1].text, "pip") == 0 ||
-				strcmp(args[i + 1].text, "pytest") == 0)
+				strcmp(args[i + 1].text, "pytest") == 0 ||
+				strcmp(args[i + 1].text, "twine") == 0)
 				walk_argv(w, args + i + 1, n - i - 1, true);
 			else if (strcmp(args[i + 1].text, "http.server") == 0)
 				walk_effect(w, EFFECT_LISTEN, "0.0.0.0", NULL, false);
