@@ -54,7 +54,11 @@ static int parent(
 
 int beneath_parent(int root_fd, const char *path, int *ret_fd, const char **ret_name)
 {
+#ifdef MUTATION_CHRONICLE_BENEATH
+	return parent(root_fd, path, 0, ret_fd, ret_name);
+#else
 	return parent(root_fd, path, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, ret_fd, ret_name);
+#endif
 }
 
 int beneath_open_root(const char *root, int *ret_fd)

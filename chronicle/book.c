@@ -252,6 +252,9 @@ static int check_head(struct il_chronicle *c)
 	const uint8_t *hash;
 	int r = chain_head_read(c->store, &signed_head);
 
+#ifdef MUTATION_CHRONICLE_HEAD
+	return 0;
+#endif
 	c->head_behind = c->head.seq > 0;
 	if (r == -ENOENT) {
 		/* Only the very first record may be without: its writer died before it signed. */

@@ -244,8 +244,10 @@ static int get_range(
 	if (r != 0)
 		return r;
 	sha256_bytes(bytes, length, found);
+#ifndef MUTATION_CHRONICLE_HASH
 	if (memcmp(found, hash, SHA256_SIZE) != 0)
 		return STORE_E_BROKEN;
+#endif
 	*ret_bytes = take_ptr(bytes);
 	return 0;
 }
