@@ -20,6 +20,8 @@ static void names_done(struct names *list)
 
 static int names_add(struct names *list, const char *name)
 {
+	char *copy;
+
 	if (list->n == FILES_NAMES_MAX)
 		return -E2BIG;
 	if (list->n == list->capacity) {
@@ -31,10 +33,10 @@ static int names_add(struct names *list, const char *name)
 		list->names = grown;
 		list->capacity = capacity;
 	}
-	list->names[list->n] = strdup(name);
-	if (!list->names[list->n])
+	copy = strdup(name);
+	if (!copy)
 		return -ENOMEM;
-	list->n++;
+	list->names[list->n++] = copy;
 	return 0;
 }
 

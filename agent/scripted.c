@@ -107,8 +107,9 @@ static int step_model(struct script *s, size_t at, const struct value *call)
 
 static int run_step(struct script *s, size_t at, const struct value *step)
 {
+	static const struct value nothing = { .kind = VALUE_NIL };
 	const char *what = step->size == 1 ? step->pairs[0].key : "";
-	const struct value *v = step->size == 1 ? step->pairs[0].value : NULL;
+	const struct value *v = step->size == 1 ? step->pairs[0].value : &nothing;
 
 	if (strcmp(what, "say") == 0 && v->kind == VALUE_TEXT)
 		return step_say(s, v);
