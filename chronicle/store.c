@@ -32,6 +32,8 @@ int store_flush(struct store *s)
 	struct store_segment *last = last_segment(s);
 	size_t done = 0;
 
+	if (!last)
+		return 0; /* what is pending is always of a segment */
 	while (done < s->pending.size) {
 		ssize_t n = pwrite(last->fd, s->pending.data + done, s->pending.size - done,
 			(off_t)(last->size + done));
@@ -42,8 +44,7 @@ int store_flush(struct store *s)
 			return -errno;
 		done += (size_t)n;
 	}
-	if (last)
-		last->size += done;
+	last->size += done;
 	buf_clear(&s->pending);
 	return 0;
 }
