@@ -25,10 +25,20 @@ static int peer_credentials(int fd, struct ucred *ret_cred)
 }
 
 /*
- * On a kernel without SO_PEERPIDFD the number may have been taken over between
- * the two calls: then the process behind the pidfd has ended already, or the
- * peer's own has, and the answer is "none".
+ * On a kernel without SO_PEERPIDFD the number may have been taken over by another
+ * process. Then the one that connected has ended, and with it its end of the
+ * socket: a socket that still is connected after the pidfd was opened says that it had not.
  */
+static int pidfd_by_number(int fd, pid_t pid)
+{
+	struct pollfd hung_up = { .fd = fd };
+	auto_close int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	if (poll(&hung_up, 1, 0) != 0)
+		return -1;
+	return take_fd(pidfd);
+}
+
 static int peer_pidfd(int fd, pid_t pid)
 {
 	int pidfd = -1;
@@ -36,9 +46,7 @@ static int peer_pidfd(int fd, pid_t pid)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) == 0)
 		return pidfd;
-	if (pid <= 0)
-		return -1;
-	return (int)syscall(SYS_pidfd_open, pid, 0);
+	return pidfd_by_number(fd, pid);
 }
 
 int peer_of_socket(int fd, struct peer *ret_peer)

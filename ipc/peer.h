@@ -23,7 +23,7 @@ struct peer {
 #define PEER_NONE ((struct peer){ .uid = (uid_t)-1, .gid = (gid_t)-1, .pidfd = -1 })
 
 /* Of a connected socket. The pidfd is of the process that connected (SO_PEERPIDFD, or pidfd_open()
- * and a second look on older kernels). */
+ * and a second look at the socket on older kernels). */
 int peer_of_socket(int fd, struct peer *ret_peer) MUST_CHECK;
 void peer_done(struct peer *p);
 /* False once the pinned process has ended; true when there is no pidfd to ask. */
