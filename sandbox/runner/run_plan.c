@@ -12,6 +12,7 @@
 
 #include "base/programs.h"
 #include "sandbox/plan.h"
+#include "sandbox/runner/preflight.h"
 
 #define PLAN_MEMORY ((size_t)32 << 20)
 
@@ -172,6 +173,11 @@ static int check_network(struct planning *p)
 	const struct grant *g = p->grant;
 
 	p->plan->net = g->net;
+	if (g->net == GRANT_NET_PREFLIGHT && preflight_check(p->command->argv, p->command->n_argv,
+						     g->hosts, g->n_hosts, p->diag) != 0) {
+		p->kind = IL_RUN_E_EGRESS;
+		return -EPERM;
+	}
 	if (g->net == GRANT_NET_HOSTS && (g->n_hosts > 0 || p->plan->tier == IL_TIER_B))
 		return refuse(p, IL_RUN_E_EGRESS,
 			"strict egress by host (net_hosts) cannot be enforced here",
