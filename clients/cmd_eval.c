@@ -22,7 +22,7 @@
 
 struct group {
 	char name[96];
-	uint32_t n, decided[3], as_wanted;
+	uint32_t n, decided[3], as_wanted, passed;
 	uint32_t writes_outside, reads_home, any_host, hosts; /* of the allowed ones */
 };
 
@@ -299,6 +299,7 @@ static int judge_row(struct evaluation *e, const char *line, size_t n)
 	g->n++;
 	g->decided[v.decision]++;
 	g->as_wanted += v.decision == row.want;
+	g->passed += row.ok[v.decision];
 	e->by_schema += analysis.refused != NULL;
 	if (v.decision == IL_ALLOW)
 		count_width(g, &row, &v.grant);
@@ -339,9 +340,10 @@ static void print_table(struct evaluation *e)
 		const struct group *g = &e->groups[i];
 		double n = g->n;
 
-		printf("%-28s %6u %7.1f%% %7.1f%% %7.1f%% %7.1f%%  %19u %4u %8u %5u\n", g->name,
+		printf("%-28s %6u %7.1f%% %7.1f%% %7.1f%% %7.1f%% %7.1f%%  %19u %4u %8u %5u\n", g->name,
 			g->n, 100 * g->decided[IL_ALLOW] / n, 100 * g->decided[IL_ASK] / n,
-			100 * g->decided[IL_DENY] / n, 100 * g->as_wanted / n, g->writes_outside,
+			100 * g->decided[IL_DENY] / n, 100 * g->as_wanted / n, 100 * g->passed / n,
+			g->writes_outside,
 			g->reads_home, g->any_host, g->hosts);
 	}
 	if (e->n_rows == 0)

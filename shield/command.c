@@ -72,7 +72,7 @@ static void builtin_assigns(struct walk *w, const struct argument *args, size_t 
 		if (!name)
 			continue;
 		walk_assign(w, name, args[i].text ? equals + 1 : NULL, false);
-		note_environment(w, name, args[i].text ? equals + 1 : NULL);
+		note_environment(w, name, equals + 1);
 	}
 }
 
@@ -151,7 +151,9 @@ static bool walk_builtin(struct walk *w, const char *program, const struct argum
 		return true;
 	}
 	if (strcmp(program, "trap") == 0 && n > 2) {
-		if (args[1].text)
+		if (args[1].text && !args[1].text[0])
+			walk_note(w, "NOTE-IGNORES-SIGNAL", "signals are ignored from here on");
+		else if (args[1].text)
 			walk_text(w, args[1].text, strlen(args[1].text));
 		else
 			walk_note(w, "NOTE-RUNS-UNKNOWN", "the text that a trap runs cannot be known");
@@ -192,6 +194,8 @@ void walk_argv(struct walk *w, const struct argument *args, size_t n, bool wrapp
 		return;
 	}
 	program = path_name(name);
+	if (strchr(name, '='))
+		walk_note(w, "NOTE-UNKNOWN-PROGRAM", "the program is named like an assignment");
 	add_call(w, args, n, program, wrapped);
 	w->depth++;
 	if (!(strchr(name, '/') == NULL && walk_builtin(w, program, args, n)) &&
@@ -610,6 +614,8 @@ int command_analyse(struct arena *a, const struct command_context *context, cons
 		walk_node(w, node);
 	walk_uncalled(w);
 	}
+	if (r == 0 && memmem(text, n, "$\\\n", 3))
+		walk_note(w, "NOTE-HIDDEN-COMMAND", "a line is broken inside an expansion");
 	if (r == 0 && memmem(text, n, "\\n", 2))
 		walk_unescaped(w, text, n);
 	return r != 0 ? r : walk_end(w, ret_result);

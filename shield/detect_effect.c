@@ -146,6 +146,23 @@ static void detect_environment(struct judgement *j)
 	}
 }
 
+/* Files that a command has little reason to write, unlike write_file which shows their text. */
+static void detect_written(struct judgement *j, const struct effect *e)
+{
+	static const char *const builds[] = { "/.github/workflows/", "/.gitlab-ci.yml", "/Jenkinsfile",
+		"/.devcontainer", "/devcontainer.json", "/.circleci/", "/azure-pipelines.yml",
+		"/.travis.yml", "/bitbucket-pipelines.yml", "/.drone.yml" };
+
+	if (path_name(e->object)[0] == '-')
+		judgement_findf(j, "DET-OPTION-NAME", IL_ASK, IL_SEVERITY_HIGH, e,
+			"Makes a file that later commands would take for an option: %s.", e->object);
+	for (size_t i = 0; i < N_ELEMENTS(builds); i++) {
+		if (strstr(e->object, builds[i]))
+			judgement_findf(j, "DET-BUILD-FILE", IL_ASK, IL_SEVERITY_MEDIUM, e,
+				"Writes %s, which a build service runs.", e->object);
+	}
+}
+
 void detect_effects(struct judgement *j)
 {
 	if (j->detail->is_command) {
@@ -159,6 +176,8 @@ void detect_effects(struct judgement *j)
 
 		if (e->kind == EFFECT_CONNECT)
 			detect_connection(j, e);
+		if (j->detail->is_command && (e->kind == EFFECT_WRITE || e->kind == EFFECT_CREATE))
+			detect_written(j, e);
 		if (e->kind == EFFECT_ENVIRONMENT && is_secret_variable(e->object))
 			judgement_findf(j, "DET-VARIABLE", IL_ASK, IL_SEVERITY_MEDIUM, e,
 				"Uses the variable %s, whose value is a secret.", e->object);

@@ -36,6 +36,8 @@ static const struct {
 	{ "DET-PIPED-UNSAFE", "a script that nothing protects on its way is run" },
 	{ "DET-SENTENCE", "a command that reads like a sentence" },
 	{ "DET-ENVIRONMENT", "the whole environment would be shown" },
+	{ "DET-OPTION-NAME", "a file whose name later commands take for an option" },
+	{ "DET-BUILD-FILE", "a command writes what a build service runs" },
 	{ "DET-WRITTEN", "running what the agent itself wrote" },
 };
 

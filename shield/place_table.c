@@ -985,6 +985,8 @@ const struct place_row place_rows[] = {
 		LABEL_CONFIDENTIAL, IL_ALLOW, IL_ASK, IL_ASK, IL_ALLOW },
 	{ PLACE_WORKSPACE, "identity.md", "PROT-IDENTITY", "the identity of an agent",
 		LABEL_CONFIDENTIAL, IL_ALLOW, IL_ASK, IL_ASK, IL_ALLOW },
+	{ PLACE_NAME, "krb5cc*", "PROT-SECRETS", "a ticket of the user", LABEL_CRITICAL, IL_ASK, IL_ASK,
+		IL_ASK, IL_ALLOW },
 };
 const size_t place_n_rows = N_ELEMENTS(place_rows);
 

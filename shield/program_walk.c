@@ -237,6 +237,10 @@ static bool is_option(const struct reading *r, size_t i)
 {
 	const char *text = r->args[i].text;
 
+	/* chmod -x FILE: that is a mode. */
+	if (text && r->row && strcmp(r->row->name, "chmod") == 0 && text[0] == '-' && text[1] &&
+		strspn(text + 1, "rwxXst") == strlen(text + 1))
+		return false;
 	return text && !r->after_dashes && text[0] == '-' && text[1] != '\0';
 }
 
@@ -441,7 +445,7 @@ static bool walk_special(struct walk *w, const char *program, const struct argum
 
 void program_walk(struct walk *w, const char *program, const struct argument *args, size_t n)
 {
-	struct reading r = { .w = w, .row = program_find(program), .args = args, .n = n };
+	struct reading r = { .w = w, .row = program_row_find(program), .args = args, .n = n };
 	struct argument cwd = { .text = "." };
 
 	walk_effect(w, EFFECT_EXEC, args[0].text, NULL, false);
@@ -450,6 +454,11 @@ void program_walk(struct walk *w, const char *program, const struct argument *ar
 	if (strchr(args[0].text, '/')) {
 		const char *path = walk_path(w, &args[0]);
 
+		if (path && (is_path_beneath(path, "/tmp", false) ||
+				    is_path_beneath(path, "/var/tmp", false) ||
+				    is_path_beneath(path, "/dev/shm", false)))
+			walk_note(w, "NOTE-RUNS-TEMPORARY",
+				"a program out of a directory for temporary files is run");
 		if (path && !is_path_beneath(path, "/usr", false) &&
 			!is_path_beneath(path, "/bin", false) &&
 			!is_path_beneath(path, "/sbin", false))

@@ -39,4 +39,4 @@ struct program {
 };
 
 /* NULL when there is no row. */
-const struct program *program_find(const char *name);
+const struct program *program_row_find(const char *name);

@@ -254,7 +254,7 @@ static int compare(const void *key, const void *row)
 	return strcmp(key, ((const struct program *)row)->name);
 }
 
-const struct program *program_find(const char *name)
+const struct program *program_row_find(const char *name)
 {
 	return bsearch(name, programs, N_ELEMENTS(programs), sizeof(programs[0]), compare);
 }

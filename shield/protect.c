@@ -68,7 +68,10 @@ static void protect_vital(struct judgement *j, const struct judged_effect *e)
 			"Changes the attributes of everything in the workspace.");
 		return;
 	}
-	judgement_findf(j, "PROT-VITAL", IL_DENY, IL_SEVERITY_CRITICAL, effect,
+	/* Without recursion a program cannot take a directory away; what it finds there, it can. */
+	judgement_findf(j, "PROT-VITAL",
+		effect->recursive || !j->detail->is_command ? IL_DENY : IL_ASK, IL_SEVERITY_CRITICAL,
+		effect,
 		"Would %s %s%s, whose loss cannot be undone.", effect_kind_name(effect->kind),
 		effect->object, effect->recursive ? " and everything beneath" : "");
 }
@@ -78,6 +81,7 @@ static void protect_above(struct judgement *j, const struct judged_effect *e)
 {
 	const struct effect *effect = &e->effect;
 	bool changes = effect_kind_mutates(effect->kind) && effect->kind != EFFECT_ARMS;
+	bool adds;
 
 	if (!effect->recursive || is_path_beneath(effect->object, j->places.workspace, false))
 		return;
@@ -86,7 +90,10 @@ static void protect_above(struct judgement *j, const struct judged_effect *e)
 	if (!is_path_beneath(j->places.home, effect->object, true) &&
 		!is_path_beneath("/etc/shadow", effect->object, false))
 		return;
-	judgement_findf(j, "PROT-ABOVE", changes ? IL_DENY : IL_ASK, IL_SEVERITY_HIGH, effect,
+	/* Putting something into a home is asked about; into what holds homes, it is refused. */
+	adds = (effect->kind == EFFECT_WRITE || effect->kind == EFFECT_CREATE) &&
+	       is_path_beneath(effect->object, j->places.home, true);
+	judgement_findf(j, "PROT-ABOVE", changes && !adds ? IL_DENY : IL_ASK, IL_SEVERITY_HIGH, effect,
 		"Would %s everything beneath %s, where credentials and settings are.",
 		effect_kind_name(effect->kind), effect->object);
 }

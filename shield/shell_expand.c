@@ -108,9 +108,36 @@ static void flatten_tilde(struct walk *w, const struct shell_part *part, struct 
 	flat_add(f, part->text + n, part->n - n, 0);
 }
 
+/* What a few commands print is known: nothing, where they are, a name for a temporary file. */
+static const char *known_output(const struct walk *w, const struct shell_node *node)
+{
+	const struct shell_word *second;
+	const char *name;
+
+	while (node && node->kind == SHELL_SEQUENCE && node->children && !node->children->next)
+		node = node->children;
+	if (!node || node->kind != SHELL_SIMPLE || node->next || !node->words || node->redirections ||
+		!node->words->parts || node->words->parts->kind != SHELL_TEXT ||
+		node->words->parts->next)
+		return NULL;
+	name = node->words->parts->text;
+	second = node->words->next;
+	if (strcmp(name, "mktemp") == 0 &&
+		(!second || (!second->next && second->parts && second->parts->kind == SHELL_TEXT &&
+				    strcmp(second->parts->text, "-d") == 0)))
+		return "/tmp/tmp.mktemp";
+	if (second)
+		return NULL;
+	if (strcmp(name, "true") == 0 || strcmp(name, ":") == 0)
+		return "";
+	return strcmp(name, "pwd") == 0 ? w->cwd : NULL;
+}
+
 static void flatten(struct walk *w, const struct shell_word *word, struct flat *f)
 {
 	for (const struct shell_part *part = word->parts; part; part = part->next) {
+		const char *output;
+
 		switch (part->kind) {
 		case SHELL_TEXT:
 			if (part == word->parts && !part->quoted && part->n > 0 &&
@@ -124,7 +151,11 @@ static void flatten(struct walk *w, const struct shell_word *word, struct flat *
 			break;
 		case SHELL_COMMAND:
 			walk_node(w, part->command);
-			flat_unknown(f, F_COMMAND);
+			output = known_output(w, part->command);
+			if (output)
+				flat_add(f, output, strlen(output), part->quoted ? F_QUOTED : F_SPLIT);
+			else
+				flat_unknown(f, F_COMMAND);
 			break;
 		case SHELL_ARITHMETIC:
 			flat_add(f, "0", 1, F_QUOTED); /* a number, whichever */

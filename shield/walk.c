@@ -190,7 +190,9 @@ void walk_path_effect(
 			};
 
 			path = known.text ? walk_path(w, &known) : NULL;
-			if (path)
+			if (path && strcmp(path, "/") == 0 && kind != EFFECT_READ)
+				walk_note(w, "NOTE-UNKNOWN-PATH", "what is written cannot be known");
+			else if (path)
 				walk_effect(w, kind, path, NULL, true);
 		}
 		return;

@@ -22,7 +22,7 @@ static const struct wrapper {
 		true, false },
 	{ "doas", "-u -C", 0, true, false },
 	{ "pkexec", "--user", 0, true, false },
-	{ "env", "-u -C -S --unset --chdir --split-string", 0, false, false },
+	{ "env", "-u -C -S -P --unset --chdir --split-string", 0, false, false },
 	{ "nice", "-n --adjustment", 0, false, false },
 	{ "ionice", "-c -n -p", 0, false, false },
 	{ "chrt", "-p", 1, false, false },
@@ -38,10 +38,10 @@ static const struct wrapper {
 	{ "builtin", "", 0, false, false },
 	{ "exec", "-a", 0, false, false },
 	{ "xargs",
-		"-I -i -n -P -L -d -s -a -E --max-args --max-procs --replace --delimiter "
+		"-I -J -n -P -L -d -s -a -E --max-args --max-procs --delimiter "
 		"--arg-file",
 		0, false, true },
-	{ "parallel", "-j --jobs -I --colsep -a --joblog --results", 0, false, true },
+	{ "parallel", "-j --jobs -I -S --sshlogin --colsep -a --joblog --results", 0, false, true },
 	{ "watch", "-n --interval", 0, false, false },
 	{ "flock", "-w -E --timeout", 1, false, false },
 	{ "strace", "-e -o -p -s -u -E", 0, false, false },
@@ -173,6 +173,15 @@ static struct argument placed(struct walk *w, const struct argument *arg, const 
 	return out;
 }
 
+static bool has_place(const struct argument *args, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (args[i].text && strchr(args[i].text, '{'))
+			return true;
+	}
+	return false;
+}
+
 static void walk_appended(struct walk *w, const struct argument *args, size_t n)
 {
 	struct argument more[16], inner[80];
@@ -187,6 +196,21 @@ static void walk_appended(struct walk *w, const struct argument *args, size_t n)
 	}
 	if (n_command > 64)
 		n_command = 64;
+	/* Without a place for each, all are added to one command. */
+	if (n_command > 0 && !has_place(args, n_command)) {
+		memcpy(inner, args, n_command * sizeof(*inner));
+		memcpy(inner + n_command, more, n_more * sizeof(*more));
+		walk_argv(w, inner, n_command + n_more, true);
+		return;
+	}
+	if (n_command == n && w->in.literal) {
+		/* A place takes a whole line. */
+		size_t n_line = strcspn(w->in.literal, "\n");
+
+		more[0].text = arena_text(w->arena, w->in.literal, n_line);
+		more[0].prefix = more[0].text;
+		n_more = 1;
+	}
 	for (size_t k = 0; n_command > 0 && k < n_more; k++) {
 		bool used = false;
 
@@ -433,6 +457,8 @@ static bool walk_interpreter(
 				if (args[k].text &&
 					(args[k].text[0] == '/' || args[k].text[0] == '~'))
 					walk_path_effect(w, EFFECT_READ, &args[k], false);
+				if (args[k].text && strstr(args[k].text, "://"))
+					(void)walk_host(w, &args[k]);
 			}
 		}
 		return true;
@@ -541,7 +567,10 @@ static void walk_ssh(struct walk *w, const struct argument *args, size_t n)
 			const char *value = i + 1 < n ? args[i + 1].text : NULL;
 
 			if (strlen(text) == 2 && strchr("bcDEeFIiJLlmOopQRSWw", text[1])) {
-				if (text[1] == 'i' || text[1] == 'F')
+				/* The key is used, its data goes nowhere. */
+				if (text[1] == 'i')
+					walk_note(w, "NOTE-USES-KEY", "ssh uses a key that is named");
+				if (text[1] == 'F')
 					walk_path_effect(w, EFFECT_READ,
 						&args[i + 1 < n ? i + 1 : i], false);
 				if (value && strncmp(value, "ProxyCommand=", 13) == 0)
