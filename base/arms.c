@@ -174,6 +174,9 @@ enum arms_kind arms_match(const char *path, const char **ret_what)
 		while (*at == '/')
 			at++;
 		for (const struct arms_pattern *p = arms_patterns; p->pattern; p++) {
+			/* A long path has many components: most differ in their first letter. */
+			if ((p->pattern[0] | 0x20) != (*at | 0x20) && p->pattern[0] != '*')
+				continue;
 			if (p->kind <= best || !pattern_matches(p->pattern, at))
 				continue;
 			best = p->kind;

@@ -13,6 +13,7 @@
 #define F_COMMAND 8u
 
 #define BRACES_MAX 64
+#define BRACES_DEPTH_MAX 32
 
 /* A word while it is expanded: each byte with what is known of it. */
 struct flat {
@@ -166,33 +167,43 @@ static void flatten(struct walk *w, const struct shell_word *word, struct flat *
 
 /* ---- braces ---- */
 
-/* The first unquoted {a,b} in [from, n): its bounds. */
-static bool find_brace(const struct flat *f, size_t from, size_t *ret_open, size_t *ret_close)
+struct open_brace {
+	size_t at;
+	bool has_comma;
+};
+
+/*
+ * The first unquoted {a,b}: its bounds. One pass over the text, whatever stands in it; braces
+ * deeper than any person writes cannot be known.
+ */
+static bool find_brace(struct walk *w, const struct flat *f, size_t *ret_open, size_t *ret_close)
 {
-	for (size_t i = from; i < f->text.size; i++) {
-		unsigned depth = 0;
-		bool has_comma = false;
+	struct open_brace open[BRACES_DEPTH_MAX];
+	size_t n = 0, first = f->text.size;
 
-		if (f->text.data[i] != '{' || f->flags.data[i] != 0)
+	for (size_t i = 0; i < f->text.size; i++) {
+		char c = (char)f->text.data[i];
+
+		if (f->flags.data[i] & F_QUOTED)
 			continue;
-		for (size_t k = i; k < f->text.size; k++) {
-			char c = (char)f->text.data[k];
-
-			if (f->flags.data[k] & F_QUOTED)
-				continue;
-			depth += c == '{';
-			depth -= c == '}';
-			has_comma = has_comma || (c == ',' && depth == 1);
-			if (depth == 0) {
-				*ret_open = i;
-				*ret_close = k;
-				if (has_comma)
-					return true;
-				break;
+		if (c == '{' && f->flags.data[i] == 0) {
+			if (n == BRACES_DEPTH_MAX) {
+				walk_opaque(w, "braces are nested too deeply");
+				return false;
+			}
+			open[n++] = (struct open_brace){ .at = i };
+		} else if (c == ',' && n > 0) {
+			open[n - 1].has_comma = true;
+		} else if (c == '}' && n > 0) {
+			n--;
+			if (open[n].has_comma && open[n].at < first) {
+				first = open[n].at;
+				*ret_open = first;
+				*ret_close = i;
 			}
 		}
 	}
-	return false;
+	return first < f->text.size;
 }
 
 static void flat_copy(struct flat *to, const struct flat *from, size_t start, size_t end)
@@ -257,10 +268,10 @@ static void split(struct sink *s, const struct flat *f)
 
 static void expand_braces(struct sink *s, const struct flat *f)
 {
-	size_t open, close, item;
+	size_t open = 0, close = 0, item;
 	unsigned depth = 0;
 
-	if (s->budget == 0 || !find_brace(f, 0, &open, &close)) {
+	if (s->budget == 0 || !find_brace(s->w, f, &open, &close)) {
 		split(s, f);
 		return;
 	}
@@ -281,6 +292,8 @@ static void expand_braces(struct sink *s, const struct flat *f)
 			if (s->budget > 0) {
 				s->budget--;
 				expand_braces(s, &one);
+				if (s->budget == 0)
+					walk_opaque(s->w, "braces expand to too many words");
 			}
 			buf_done(&one.text);
 			buf_done(&one.flags);

@@ -100,6 +100,8 @@ static bool ends_list(const struct shell_parser *p)
 		return true;
 	if (p->text[p->at] == ';' && shell_peek(p, 1) == ';')
 		return true;
+	if (!strchr("tefd}", p->text[p->at]))
+		return false; /* none of the words begins so */
 	for (size_t i = 0; i < N_ELEMENTS(words); i++) {
 		if (at_word(p, words[i]))
 			return true;

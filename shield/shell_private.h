@@ -19,6 +19,7 @@ struct shell_parser {
 	int error; /* the first one */
 	const char *why;
 	struct here_doc *here_docs; /* whose bodies begin behind the next newline */
+	struct here_doc *last_here_doc; /* of here_docs, while there are any */
 };
 
 static inline char shell_peek(const struct shell_parser *p, size_t ahead)

@@ -492,16 +492,18 @@ static const char *delimiter_of(
 
 static void announce_here_doc(struct shell_parser *p, struct shell_redirection *r, bool strip_tabs)
 {
-	struct here_doc *doc = shell_alloc(p, sizeof(*doc)), **end = &p->here_docs;
+	struct here_doc *doc = shell_alloc(p, sizeof(*doc));
 
 	if (!doc)
 		return;
 	doc->redirection = r;
 	doc->strip_tabs = strip_tabs;
 	doc->end = delimiter_of(p, r->target, &doc->quoted);
-	while (*end)
-		end = &(*end)->next;
-	*end = doc;
+	if (p->here_docs)
+		p->last_here_doc->next = doc;
+	else
+		p->here_docs = doc;
+	p->last_here_doc = doc;
 }
 
 /* The operator at this place; its length, 0 when there is none. */

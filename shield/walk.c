@@ -163,7 +163,11 @@ const char *walk_path(struct walk *w, const struct argument *arg)
 		return NULL;
 	if (!w->cwd && text[0] != '/' && text[0] != '~')
 		return NULL;
-	return path_canon(w->arena, &origin, text);
+	text = path_canon(w->arena, &origin, text);
+	w->n_paths += text ? strlen(text) : 0;
+	if (w->n_paths > WALK_PATHS_MAX)
+		w->error = w->error ? w->error : -E2BIG;
+	return text;
 }
 
 void walk_path_effect(

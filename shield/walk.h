@@ -14,6 +14,7 @@
 #define WALK_DEPTH_MAX     12 /* scripts in scripts, wrappers in wrappers */
 #define WALK_CALLS_MAX     512
 #define WALK_EFFECTS_MAX   1024
+#define WALK_PATHS_MAX     ((size_t)256 * 1024) /* bytes of all paths together */
 #define WALK_VALUE_MAX     4096 /* bytes of a variable's value that are followed */
 
 /* An argument: its text; NULL when it cannot be known, then prefix is what is known of its
@@ -55,6 +56,7 @@ struct walk {
 	unsigned depth;
 	uint32_t at, size; /* of the call that is looked at */
 	struct stream in;
+	size_t n_paths; /* bytes of paths so far: keeps the time linear in the text */
 	int error;
 	bool opaque, needs_network;
 	struct variable variables[WALK_VARIABLES_MAX];
