@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shield/shell_print.h"
 #include "shield/walk.h"
 
 #define FUNCTION_WALKS_MAX 4
@@ -368,15 +369,8 @@ static struct stream stream_after(
 	for (size_t i = 0; i < N_ELEMENTS(decoders); i++)
 		out.decoded = out.decoded || strcmp(decoders[i], call->program) == 0;
 	if (strcmp(call->program, "echo") == 0 || strcmp(call->program, "printf") == 0) {
-		size_t i = 1;
-
-		while (i + 1 < call->n_argv && call->argv[i] && call->argv[i][0] == '-' &&
-			strlen(call->argv[i]) <= 3)
-			i++;
-		if (i < call->n_argv && call->argv[i]) {
-			out.literal = call->argv[i];
-			out.from_command = false;
-		}
+		out.literal = shell_printed(w->arena, call);
+		out.from_command = out.literal == NULL;
 	} else if (strcmp(call->program, "cat") == 0 && in->literal && call->n_argv == 1) {
 		out = *in;
 	} else if (in->literal && out.decoded) {

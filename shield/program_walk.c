@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/num.h"
 #include "shield/programs.h"
 #include "shield/walk.h"
 
@@ -443,6 +444,26 @@ static bool walk_special(struct walk *w, const char *program, const struct argum
 	return true;
 }
 
+/* "nc host port": the port is the last word, when it is a number. */
+static void set_port(struct walk *w, const struct argument *args, size_t n)
+{
+	const char *last = args[n - 1].text;
+	uint32_t port;
+
+	if (n < 3 || !last || num_parse_u32(last, 1, 65535, &port) != 0)
+		return;
+	for (size_t i = w->n_effects; i > 0; i--) {
+		struct effect *e = &w->effects[i - 1];
+
+		if (e->kind == EFFECT_EXEC)
+			return;
+		if (e->kind == EFFECT_CONNECT && e->port == 0) {
+			e->port = (uint16_t)port;
+			return;
+		}
+	}
+}
+
 void program_walk(struct walk *w, const char *program, const struct argument *args, size_t n)
 {
 	struct reading r = { .w = w, .row = program_row_find(program), .args = args, .n = n };
@@ -487,6 +508,7 @@ void program_walk(struct walk *w, const char *program, const struct argument *ar
 		strcmp(program, "netcat") == 0) {
 		if (has_option(args, n, "l", "--listen"))
 			walk_effect(w, EFFECT_LISTEN, "0.0.0.0", NULL, false);
+		set_port(w, args, n);
 		if (has_option(args, n, "ec", "--exec"))
 			walk_note(w, "NOTE-REVERSE-SHELL",
 				"a program is tied to a network connection");
