@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shield/decode.h"
 #include "shield/walk.h"
 
 static bool has_word(const char *code, const char *const *words)
@@ -74,6 +75,8 @@ void code_walk(struct walk *w, const char *program, const char *code)
 		}
 		return;
 	}
+	if (runs && decode_escapes(w->arena, code))
+		walk_note(w, "NOTE-HIDDEN-COMMAND", "code runs text that is written in escapes");
 	if (strncmp(code, "rm -", 4) == 0)
 		walk_text(w, code, strlen(code));
 	for (const char *at = code; *at && w->error == 0; at++) {

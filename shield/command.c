@@ -99,7 +99,7 @@ static void builtin_texts(
 		if (strcmp(program, "alias") == 0)
 			at = strchr(text, '=');
 		else if (strcmp(program, "bind") == 0)
-			at = strchr(text, ':');
+			at = i > 1 ? strchr(text, ':') : NULL; /* behind -x */
 		else if (strcmp(text, "-C") == 0 && i + 1 < n && args[i + 1].text)
 			at = args[i + 1].text - 1;
 		if (!at)
@@ -307,7 +307,8 @@ static void walk_assignments(struct walk *w, const struct shell_assignment *a, b
 		size_t n = a->value ? walk_expand(w, a->value, value, 2) : 0;
 
 		walk_effect(w, EFFECT_ENVIRONMENT, a->name, NULL, false);
-		if (before_command)
+		if (before_command || strncmp(a->name, "HIST", 4) == 0 ||
+			strcmp(a->name, "PROMPT_COMMAND") == 0)
 			note_environment(w, a->name,
 				n > 0 ? (value[0].text ? value[0].text : value[0].prefix) : NULL);
 		walk_assign(w, a->name,

@@ -7,6 +7,7 @@
 #include "shield/command.h"
 #include "shield/judgement.h"
 #include "shield/notes.h"
+#include "shield/policy.h"
 
 #define CALL_TEXT_MAX 4096
 #define DEPTH_MAX     4
@@ -151,9 +152,7 @@ static void detect_call(struct detector *d, const struct command_call *call)
 		const struct detect_row *row = &detect_calls[i];
 		size_t size;
 
-		if (row->anchor && !memmem(text, n, row->anchor, strlen(row->anchor)))
-			continue;
-		if ((row->pattern[0] != text[0] && row->pattern[0] != '(' && row->pattern[0] != '%') ||
+		if (!is_detect_first(d->j->context->policy->call_letters[i], text[0]) ||
 			!is_detect_pattern(row->pattern, text, n, &size))
 			continue;
 		judgement_findf(d->j, row->id, row->decision, row->severity, NULL, "The command %s: \"%.*s\".",

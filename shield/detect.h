@@ -54,6 +54,10 @@ bool is_detect_match(const struct detect_row *row, const char *text, size_t n, s
 	size_t *ret_size);
 /* A pattern at the beginning of text. */
 bool is_detect_pattern(const char *pattern, const char *text, size_t n, size_t *ret_size);
+/* With which letters a text may begin that the pattern matches; kept by the policy, so that most
+ * rows cost one test. */
+uint32_t detect_first_letters(const char *pattern);
+bool is_detect_first(uint32_t letters, char c);
 /* Folds n bytes into ret, which has room for n + 1. */
 void detect_fold(const char *text, size_t n, char *ret);
 

@@ -284,7 +284,7 @@ const struct detect_row detect_calls[] = {
 	  "throws work away", "git RESET --HARD ", "git reset " },
 	{ "DET-GIT-911", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, NULL, "(GIT|Git)* (reset|checkout|clean|push|RESET|CHECKOUT|CLEAN|PUSH) ",
 	  "throws work away", "GIT CHECKOUT -- file ", "Git Status " },
-	{ "DET-MACHINE-912", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, NULL, "(npm|pnpm|yarn|bun)* (-g|--global|global) ",
+	{ "DET-MACHINE-912", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, NULL, "(npm|pnpm|yarn|bun)* (install|i|add|uninstall|remove|rm|update|link|global)* (-g|--global|add|remove|upgrade) ",
 	  "changes what is installed outside the workspace", "npm install -g x ", "npm install " },
 	{ "DET-MACHINE-913", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, NULL, "(pip|pip3|go|npm|pnpm|yarn|conda|gem|cargo|poetry)* (env -w|mod edit -replace|config set|config edit|sources --add|sources -a)",
 	  "makes later installs trust something else", "go env -w X=1 ", "go env " },

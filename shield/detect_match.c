@@ -74,6 +74,11 @@ static const char *match_group(struct matcher *m, const char *pattern, const cha
 		size_t n_rest = strlen(close + 1);
 		const char *end;
 
+		/* Most alternatives fail at their first character: nothing is copied for them. */
+		if (n > 0 && !strchr(" %#<>\\", *p) && (at == m->end || *at != *p)) {
+			p += n + 1;
+			continue;
+		}
 		if (n + n_rest + 1 > sizeof(one))
 			return NULL;
 		memcpy(one, p, n);
@@ -183,4 +188,29 @@ void detect_fold(const char *text, size_t n, char *ret)
 		ret[i] = c;
 	}
 	ret[n] = '\0';
+}
+
+static uint32_t letter_bit(char c)
+{
+	return c >= 'a' && c <= 'z' ? 1U << (c - 'a') : 1U << 31;
+}
+
+uint32_t detect_first_letters(const char *pattern)
+{
+	uint32_t letters = 0;
+
+	if (*pattern == '%' || *pattern == '*' || *pattern == '\\')
+		return UINT32_MAX;
+	if (*pattern != '(')
+		return letter_bit(*pattern);
+	for (const char *p = pattern + 1; *p && *p != ')'; p++) {
+		if (p[-1] == '(' || p[-1] == '|')
+			letters |= *p == '%' || *p == '|' ? UINT32_MAX : letter_bit(*p);
+	}
+	return letters;
+}
+
+bool is_detect_first(uint32_t letters, char c)
+{
+	return (letters & letter_bit(c)) != 0;
 }

@@ -14,6 +14,7 @@ static const struct {
 	{ "JUDGE-FAILED", "the judgement did not fit into its memory" },
 	{ "PROT-VITAL", "deleting a directory that a machine or a user lives in" },
 	{ "PROT-ABOVE", "a recursive access that reaches credentials or settings" },
+	{ "PROT-PROCESSES", "what other processes hold in memory and have open" },
 	{ "PROT-ARMED", "writing a file that another program runs by itself" },
 	{ "ASK-ATTRIBUTES", "changing the attributes of everything in the workspace" },
 	{ "FLOW-EXTERNAL", "labelled data and a sink outside this machine in one action" },

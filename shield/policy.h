@@ -67,6 +67,7 @@ struct il_policy {
 	bool temp_writable;
 	int flow_preset; /* enum flow_preset */
 	struct grant_limits limits;
+	uint32_t *call_letters; /* detect_first_letters() of each row of detect_calls */
 };
 
 /* One matching rule for one effect, or for the action (effect NULL). */

@@ -82,6 +82,10 @@ static void run_script(struct walk *w, const struct argument *arg)
 		walk_opaque(w, "the script that is run cannot be known");
 		return;
 	}
+	if (is_path_beneath(path, "/tmp", false) || is_path_beneath(path, "/var/tmp", false) ||
+		is_path_beneath(path, "/dev/shm", false))
+		walk_note(w, "NOTE-RUNS-TEMPORARY",
+			"a program out of a directory for temporary files is run");
 	for (size_t i = 0; i < w->n_effects; i++) {
 		const struct effect *e = &w->effects[i];
 
@@ -128,7 +132,8 @@ static void apply(struct reading *r, char letter, const struct argument *arg, bo
 		walk_path_effect(w, EFFECT_DELETE, arg, r->recursive);
 		return;
 	case 'm':
-		walk_path_effect(w, EFFECT_DELETE, arg, true);
+		/* What moves is not lost; where it comes from still changes. */
+		walk_path_effect(w, EFFECT_RENAME, arg, true);
 		walk_path_effect(w, EFFECT_READ, arg, true);
 		return;
 	case 'a':
@@ -475,11 +480,6 @@ void program_walk(struct walk *w, const char *program, const struct argument *ar
 	if (strchr(args[0].text, '/')) {
 		const char *path = walk_path(w, &args[0]);
 
-		if (path && (is_path_beneath(path, "/tmp", false) ||
-				    is_path_beneath(path, "/var/tmp", false) ||
-				    is_path_beneath(path, "/dev/shm", false)))
-			walk_note(w, "NOTE-RUNS-TEMPORARY",
-				"a program out of a directory for temporary files is run");
 		if (path && !is_path_beneath(path, "/usr", false) &&
 			!is_path_beneath(path, "/bin", false) &&
 			!is_path_beneath(path, "/sbin", false))

