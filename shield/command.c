@@ -449,6 +449,10 @@ void walk_node(struct walk *w, const struct shell_node *node)
 
 	if (!node || w->error != 0)
 		return;
+	if (++w->n_steps > WALK_STEPS_MAX) {
+		w->error = -E2BIG;
+		return;
+	}
 	switch (node->kind) {
 	case SHELL_SIMPLE:
 		walk_simple(w, node);
@@ -494,7 +498,8 @@ void walk_text(struct walk *w, const char *text, size_t n)
 		walk_opaque(w, "nested deeper than is followed");
 		return;
 	}
-	r = shell_parse(w->arena, text, n, &node, &why);
+	w->n_text += n;
+	r = w->n_text > WALK_TEXT_MAX ? -E2BIG : shell_parse(w->arena, text, n, &node, &why);
 	if (r == -EBADMSG) {
 		walk_note(w, "NOTE-RUNS-UNKNOWN", "text that is run cannot be read");
 		walk_opaque(w, why);

@@ -289,7 +289,10 @@ static void expand_braces(struct sink *s, const struct flat *f)
 			flat_copy(&one, f, 0, open);
 			flat_copy(&one, f, item, i);
 			flat_copy(&one, f, close + 1, f->text.size);
-			if (s->budget > 0) {
+			s->w->n_braces += one.text.size;
+			if (s->w->n_braces > WALK_BRACES_MAX)
+				s->w->error = -E2BIG;
+			if (s->budget > 0 && s->w->error == 0) {
 				s->budget--;
 				expand_braces(s, &one);
 				if (s->budget == 0)

@@ -115,6 +115,11 @@ static struct shell_node *new_node(struct shell_parser *p, enum shell_node_kind 
 
 	if (!node)
 		return NULL;
+	if (++p->n_nodes > SHELL_NODES_MAX) {
+		p->error = -E2BIG;
+		p->at = p->n;
+		return NULL;
+	}
 	node->kind = kind;
 	node->at = (uint32_t)p->at;
 	return node;

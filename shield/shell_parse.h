@@ -16,6 +16,7 @@
 
 #define SHELL_TEXT_MAX  ((size_t)64 * 1024)
 #define SHELL_DEPTH_MAX 32
+#define SHELL_NODES_MAX 4096 /* many more commands than are followed; keeps a refusal quick */
 
 struct shell_node;
 
@@ -92,6 +93,7 @@ struct shell_node {
 	const struct shell_node *next;
 };
 
-/* 0; -EBADMSG with *reterr_why for text that no shell takes or that is not understood; -ENOMEM. */
+/* 0; -EBADMSG with *reterr_why for text that no shell takes or that is not understood; -E2BIG for too many
+ * commands; -ENOMEM. */
 int shell_parse(struct arena *a, const char *text, size_t n, const struct shell_node **ret_node,
 	const char **reterr_why) MUST_CHECK;

@@ -16,6 +16,7 @@ struct shell_parser {
 	const char *text;
 	size_t n, at;
 	unsigned depth;
+	unsigned n_nodes;
 	int error; /* the first one */
 	const char *why;
 	struct here_doc *here_docs; /* whose bodies begin behind the next newline */

@@ -15,6 +15,9 @@
 #define WALK_CALLS_MAX     512
 #define WALK_EFFECTS_MAX   1024
 #define WALK_PATHS_MAX     ((size_t)256 * 1024) /* bytes of all paths together */
+#define WALK_STEPS_MAX     16384 /* commands walked, each round of a loop counted */
+#define WALK_TEXT_MAX      ((size_t)256 * 1024) /* bytes of texts inside the text */
+#define WALK_BRACES_MAX    ((size_t)256 * 1024) /* bytes that braces expand to */
 #define WALK_VALUE_MAX     4096 /* bytes of a variable's value that are followed */
 
 /* An argument: its text; NULL when it cannot be known, then prefix is what is known of its
@@ -56,7 +59,9 @@ struct walk {
 	unsigned depth;
 	uint32_t at, size; /* of the call that is looked at */
 	struct stream in;
-	size_t n_paths; /* bytes of paths so far: keeps the time linear in the text */
+	/* What keeps the time linear in the text: paths, inner texts and braces in bytes. */
+	size_t n_paths, n_text, n_braces;
+	unsigned n_steps;
 	int error;
 	bool opaque, needs_network;
 	struct variable variables[WALK_VARIABLES_MAX];

@@ -209,6 +209,24 @@ static void paths_that_are_long_together_are_refused(void **state)
 	assert_int_equal(command_analyse(&a, &context, text, n, &r), -E2BIG);
 }
 
+/* Each loop multiplies the ones around it, and a body of assignments makes no call to be counted. */
+static void loops_in_loops_are_refused_and_not_run_through(void **state)
+{
+	static const struct command_context context = { .cwd = "/", .workspace = "/", .home = "/", .field = "command" };
+	char text[2048] = "";
+	auto_arena struct arena a;
+	struct command_result r;
+
+	(void)state;
+	arena_init(&a, (size_t)256 << 20);
+	for (int i = 0; i < 12; i++)
+		strcat(text, "for v in 1 2 3 4 5 6 7 8;do ");
+	strcat(text, "x=1;");
+	for (int i = 0; i < 12; i++)
+		strcat(text, "done;");
+	assert_int_equal(command_analyse(&a, &context, text, strlen(text), &r), -E2BIG);
+}
+
 static void braces_beyond_count_are_said_and_not_dropped(void **state)
 {
 	auto_arena struct arena a;
@@ -235,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_script_is_wanted_and_then_followed),
 		cmocka_unit_test(text_made_to_be_slow_stays_within_bounds),
 		cmocka_unit_test(paths_that_are_long_together_are_refused),
+		cmocka_unit_test(loops_in_loops_are_refused_and_not_run_through),
 		cmocka_unit_test(braces_beyond_count_are_said_and_not_dropped),
 	};
 
