@@ -143,21 +143,31 @@ static size_t call_text(const struct command_call *call, char *text, size_t max)
 	return n;
 }
 
+static void detect_rows_of(struct detector *d, const char *program, const char *text, size_t n)
+{
+	const struct detect_index *index = &d->j->context->policy->calls;
+	size_t n_entries;
+	size_t first = detect_index_find(index, program, &n_entries);
+
+	for (size_t i = first; i < first + n_entries; i++) {
+		const struct detect_row *row = &detect_calls[index->entries[i].row];
+		size_t size;
+
+		if (!is_detect_pattern(row->pattern, text, n, &size))
+			continue;
+		judgement_findf(d->j, row->id, row->decision, row->severity, NULL, "The command %s: \"%.*s\".",
+			row->what, (int)(n > 160 ? 160 : n - 1), text);
+	}
+}
+
 static void detect_call(struct detector *d, const struct command_call *call)
 {
 	char text[CALL_TEXT_MAX];
 	size_t n = call_text(call, text, sizeof(text));
 
-	for (size_t i = 0; i < detect_n_calls; i++) {
-		const struct detect_row *row = &detect_calls[i];
-		size_t size;
-
-		if (!is_detect_first(d->j->context->policy->call_letters[i], text[0]) ||
-			!is_detect_pattern(row->pattern, text, n, &size))
-			continue;
-		judgement_findf(d->j, row->id, row->decision, row->severity, NULL, "The command %s: \"%.*s\".",
-			row->what, (int)(n > 160 ? 160 : n - 1), text);
-	}
+	if (call->program)
+		detect_rows_of(d, call->program, text, n);
+	detect_rows_of(d, NULL, text, n);
 }
 
 static void detect_notes(struct detector *d)

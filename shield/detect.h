@@ -54,10 +54,20 @@ bool is_detect_match(const struct detect_row *row, const char *text, size_t n, s
 	size_t *ret_size);
 /* A pattern at the beginning of text. */
 bool is_detect_pattern(const char *pattern, const char *text, size_t n, size_t *ret_size);
-/* With which letters a text may begin that the pattern matches; kept by the policy, so that most
- * rows cost one test. */
-uint32_t detect_first_letters(const char *pattern);
-bool is_detect_first(uint32_t letters, char c);
+/*
+ * The rows of detect_calls by the names of programs that they speak of; hash 0: by any. Built
+ * once, kept by the policy. build() with max 0 only counts.
+ */
+struct detect_entry {
+	uint32_t hash, row;
+};
+struct detect_index {
+	struct detect_entry *entries;
+	size_t n, max;
+};
+void detect_index_build(struct detect_index *index);
+/* The first of ret_n entries for a program; NULL: of those for any. */
+size_t detect_index_find(const struct detect_index *index, const char *program, size_t *ret_n);
 /* Folds n bytes into ret, which has room for n + 1. */
 void detect_fold(const char *text, size_t n, char *ret);
 

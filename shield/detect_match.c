@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shield/detect.h"
@@ -62,28 +63,49 @@ static bool is_digit(char c)
 	return isdigit((unsigned char)c) != 0;
 }
 
+static bool is_special(char c)
+{
+	return c == ' ' || c == '%' || c == '#' || c == '<' || c == '>' || c == '\\' || c == '*';
+}
+
+/* One alternative of n bytes, then the rest of the pattern. */
+static const char *match_alternative(
+	struct matcher *m, const char *p, size_t n, const char *rest, const char *at)
+{
+	char one[1024];
+	size_t n_rest;
+
+	for (size_t k = 0; k < n; k++) {
+		if (is_special(p[k])) {
+			n_rest = strlen(rest);
+			if (n + n_rest + 1 > sizeof(one))
+				return NULL;
+			memcpy(one, p, n);
+			memcpy(one + n, rest, n_rest + 1);
+			return match_here(m, one, at);
+		}
+		if (at + k >= m->end || at[k] != p[k])
+			return NULL;
+	}
+	return match_here(m, rest, at + n);
+}
+
 static const char *match_group(struct matcher *m, const char *pattern, const char *at)
 {
-	const char *close = strchr(pattern, ')');
-	char one[1024];
+	const char *close = pattern;
+	const char *p = pattern + 1;
 
-	if (!close)
+	while (*close && *close != ')')
+		close++;
+	if (!*close)
 		return NULL;
-	for (const char *p = pattern + 1; p <= close;) {
-		size_t n = strcspn(p, "|)");
-		size_t n_rest = strlen(close + 1);
+	while (p <= close) {
+		size_t n = 0;
 		const char *end;
 
-		/* Most alternatives fail at their first character: nothing is copied for them. */
-		if (n > 0 && !strchr(" %#<>\\", *p) && (at == m->end || *at != *p)) {
-			p += n + 1;
-			continue;
-		}
-		if (n + n_rest + 1 > sizeof(one))
-			return NULL;
-		memcpy(one, p, n);
-		memcpy(one + n, close + 1, n_rest + 1);
-		end = match_here(m, one, at);
+		while (p[n] != '|' && p[n] != ')')
+			n++;
+		end = match_alternative(m, p, n, close + 1, at);
 		if (end)
 			return end;
 		p += n + 1;
@@ -190,27 +212,77 @@ void detect_fold(const char *text, size_t n, char *ret)
 	ret[n] = '\0';
 }
 
-static uint32_t letter_bit(char c)
+static uint32_t name_hash(const char *name, size_t n)
 {
-	return c >= 'a' && c <= 'z' ? 1U << (c - 'a') : 1U << 31;
+	uint32_t h = 2166136261U;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)name[i]) * 16777619U;
+	return h;
 }
 
-uint32_t detect_first_letters(const char *pattern)
+/* The program's name at the beginning of an alternative; 0 where it may be any. */
+static size_t name_size(const char *p)
 {
-	uint32_t letters = 0;
+	size_t n = strcspn(p, " *%|)\\<>#(");
 
-	if (*pattern == '%' || *pattern == '*' || *pattern == '\\')
-		return UINT32_MAX;
-	if (*pattern != '(')
-		return letter_bit(*pattern);
-	for (const char *p = pattern + 1; *p && *p != ')'; p++) {
-		if (p[-1] == '(' || p[-1] == '|')
-			letters |= *p == '%' || *p == '|' ? UINT32_MAX : letter_bit(*p);
+	return p[n] == '%' || p[n] == '\\' || p[n] == '(' ? 0 : n;
+}
+
+static void index_add(struct detect_index *index, const char *p, uint32_t row)
+{
+	size_t n = name_size(p);
+
+	if (index->n < index->max)
+		index->entries[index->n] = (struct detect_entry){ .row = row,
+			.hash = n > 0 ? name_hash(p, n) : 0 };
+	index->n++;
+}
+
+static int compare_entries(const void *x, const void *y)
+{
+	const struct detect_entry *a = x, *b = y;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+void detect_index_build(struct detect_index *index)
+{
+	index->n = 0;
+	for (uint32_t row = 0; row < detect_n_calls; row++) {
+		const char *p = detect_calls[row].pattern;
+
+		if (*p != '(') {
+			index_add(index, p, row);
+			continue;
+		}
+		for (p++; *p && *p != ')'; p++) {
+			if (p[-1] == '(' || p[-1] == '|')
+				index_add(index, p, row);
+		}
 	}
-	return letters;
+	if (index->n <= index->max)
+		qsort(index->entries, index->n, sizeof(*index->entries), compare_entries);
 }
 
-bool is_detect_first(uint32_t letters, char c)
+size_t detect_index_find(const struct detect_index *index, const char *program, size_t *ret_n)
 {
-	return (letters & letter_bit(c)) != 0;
+	uint32_t hash = program ? name_hash(program, strlen(program)) : 0;
+	size_t low = 0, high = index->n;
+	size_t n = 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (index->entries[middle].hash < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + n < index->n && index->entries[low + n].hash == hash)
+		n++;
+	*ret_n = n;
+	return low;
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/effect.h"
 #include "base/hash.h"
+#include "shield/detect.h"
 #include "shield/judgement.h"
 #include "shield/shield.h"
 
@@ -67,7 +68,7 @@ struct il_policy {
 	bool temp_writable;
 	int flow_preset; /* enum flow_preset */
 	struct grant_limits limits;
-	uint32_t *call_letters; /* detect_first_letters() of each row of detect_calls */
+	struct detect_index calls; /* of the arena */
 };
 
 /* One matching rule for one effect, or for the action (effect NULL). */

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shield/detect.h"
 #include "shield/policy.h"
 
 int il_policy_load(const struct il_policy_source *sources, size_t n_sources,
@@ -20,12 +19,14 @@ int il_policy_load(const struct il_policy_source *sources, size_t n_sources,
 	p->flow_preset = -1;
 	arena_init(&p->arena, (size_t)64 << 20);
 	p->rules = arena_alloc_array(&p->arena, POLICY_RULES_MAX, sizeof(*p->rules));
-	p->call_letters = arena_alloc_array(&p->arena, detect_n_calls, sizeof(*p->call_letters));
+	detect_index_build(&p->calls);
+	p->calls.max = p->calls.n;
+	p->calls.entries = arena_alloc_array(&p->arena, p->calls.max, sizeof(*p->calls.entries));
 	sha256_init(&h);
-	if (!p->rules || !p->call_letters)
+	if (!p->rules || !p->calls.entries)
 		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < detect_n_calls; i++)
-		p->call_letters[i] = detect_first_letters(detect_calls[i].pattern);
+	else
+		detect_index_build(&p->calls);
 	for (size_t i = 0; r == 0 && i < n_sources; i++) {
 		uint8_t narrowing = sources[i].narrowing_only;
 		uint64_t n = sources[i].n_text;
