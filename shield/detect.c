@@ -153,7 +153,8 @@ static void detect_rows_of(struct detector *d, const char *program, const char *
 		const struct detect_row *row = &detect_calls[index->entries[i].row];
 		size_t size;
 
-		if (!is_detect_pattern(row->pattern, text, n, &size))
+		if ((row->anchor && !memmem(text, n, row->anchor, strlen(row->anchor))) ||
+			!is_detect_pattern(row->pattern, text, n, &size))
 			continue;
 		judgement_findf(d->j, row->id, row->decision, row->severity, NULL, "The command %s: \"%.*s\".",
 			row->what, (int)(n > 160 ? 160 : n - 1), text);
