@@ -238,7 +238,7 @@ static void emit(struct sink *s, const struct flat *f, size_t start, size_t end)
 		arg->glob = arg->glob || (!(flags & (F_QUOTED | F_UNKNOWN)) &&
 						 strchr("*?[", f->text.data[i - 1]));
 	}
-	arg->prefix = arena_text(s->w->arena, (const char *)f->text.data + start, unknown - start);
+	arg->prefix = arena_text(s->w->arena, buf_get_text(&f->text) + start, unknown - start);
 	if (unknown == end)
 		arg->text = arg->prefix;
 	if (!arg->prefix)

@@ -14,7 +14,7 @@
 #define WALK_DEPTH_MAX     12 /* scripts in scripts, wrappers in wrappers */
 #define WALK_CALLS_MAX     512
 #define WALK_EFFECTS_MAX   1024
-#define WALK_PATHS_MAX     ((size_t)256 * 1024) /* bytes of all paths together */
+#define WALK_PATHS_MAX     ((size_t)128 * 1024) /* bytes of all paths together */
 #define WALK_STEPS_MAX     16384 /* commands walked, each round of a loop counted */
 #define WALK_TEXT_MAX      ((size_t)256 * 1024) /* bytes of texts inside the text */
 #define WALK_BRACES_MAX    ((size_t)256 * 1024) /* bytes that braces expand to */
