@@ -57,9 +57,10 @@ static void guarantees(struct buf *out, const struct il_run_plan *p)
 		: c               ? "present: read-only binds; absent: restored, not prevented"
 				  : "restored, not prevented");
 	buf_printf(out, "\"network\":\"%s\",",
-		!p->own_network ? "open"
-		: c             ? "network namespace with loopback only"
-				: "no sockets but socketpair");
+		!p->own_network        ? "open"
+		: p->egress_program[0] ? "network namespace, one way out, by host"
+		: c                    ? "network namespace with loopback only"
+				       : "no sockets but socketpair");
 	buf_printf(out, "\"whole_tree_ends\":\"%s\",",
 		c ? "pid namespace" : "subreaper; not if the reaper itself is killed");
 	buf_printf(out, "\"signals\":\"%s\",\"landlock_abi\":%u},",
@@ -91,12 +92,13 @@ static void what(struct buf *out, const struct il_run_plan *p)
 }
 
 int run_attest(const struct il_run_plan *p, const struct il_run_result *r, const char *armed_json,
-	char **ret_json)
+	const char *network_json, char **ret_json)
 {
 	auto_buf struct buf out = BUF_INIT(ATTESTATION_SIZE);
 
 	what(&out, p);
-	buf_printf(&out, "\"violated\":[%s],\"refusals\":\"cannot tell\",", armed_json);
+	buf_printf(&out, "\"violated\":[%s],\"connections\":[%s],\"refusals\":\"cannot tell\",",
+		armed_json, network_json);
 	buf_printf(&out,
 		"\"rusage\":{\"cpu_user_ms\":%" PRIu64 ",\"cpu_system_ms\":%" PRIu64
 		",\"memory_peak_bytes\":%" PRIu64 ",\"duration_ms\":%" PRIu64 "}}",

@@ -24,6 +24,7 @@
 #include "sandbox/apply.h"
 #include "sandbox/hygiene.h"
 #include "sandbox/runner/job.h"
+#include "sandbox/runner/outlet.h"
 #include "sandbox/runner/space.h"
 #include "sandbox/runner/supervise.h"
 #include "sandbox/runner/tree.h"
@@ -147,6 +148,8 @@ static int stay(struct exec *e)
 	(void)close(2);
 	if (e->job.namespaces && (hygiene_capabilities() != 0 || hygiene_no_new_privs() != 0))
 		fail(EPERM, "capabilities");
+	/* The way out is a process of the namespace too, but none of the command's. */
+	e->job.limits.processes += e->job.egress[0] && e->job.limits.processes > 0;
 	return supervise(command, &e->job.limits, JOB_FD_REPORT);
 }
 
@@ -159,6 +162,12 @@ static _Noreturn void first_process(struct exec *e, int alive)
 	die_with_parent(SIGKILL, 0);
 	if (poll(&p, 1, 0) != 0) /* the parent went before the signal was asked for */
 		_exit(EXIT_STATUS_FAILED);
+	if (e->job.egress[0]) {
+		step = "egress";
+		r = outlet_start(e->job.egress, &e->signals_before);
+		if (r != 0)
+			fail(r, step);
+	}
 	r = space_build(&e->job, &step);
 	if (r != 0)
 		fail(r, step);
@@ -212,6 +221,8 @@ static int run_inside(struct exec *e)
 	(void)close(2);
 	(void)close(alive[0]);
 	(void)close(JOB_FD_REPORT);
+	if (e->job.egress[0])
+		(void)close(JOB_FD_BROKER);
 	return wait_outside(first);
 }
 

@@ -26,7 +26,8 @@
 /* Descriptors that interlock-exec is started with, besides 0, 1, 2. */
 enum job_fd {
 	JOB_FD_JOB = 3,
-	JOB_FD_REPORT = 4
+	JOB_FD_REPORT = 4,
+	JOB_FD_BROKER = 5, /* only with a way out */
 };
 
 enum job_bind_kind {
@@ -50,6 +51,7 @@ struct job {
 	const char *program; /* real path; device and inode must still be these */
 	uint64_t device, inode;
 	bool script; /* executed by its verified path, since the kernel reopens it */
+	const char *egress; /* the program interlock-egress; "": no way out */
 	const char *cwd;
 	char **argv, **envp; /* ended by NULL */
 	struct job_bind *binds;

@@ -30,7 +30,7 @@ static void on_trial_exit(void *ctx, const struct il_run_result *result)
 	"test $$ -lt 10 && test ! -e /root && test ! -e /home && ! test -w /usr && "               \
 	": >written && test \"$(wc -l </proc/net/dev)\" = 3"
 
-static int run_trial(enum il_tier tier, const char *workspace, struct trial *trial)
+static int run_trial(enum il_tier tier, bool hosts, const char *workspace, struct trial *trial)
 {
 	const char *argv[] = { "sh", "-c", TRIAL_SCRIPT };
 	const char *const roots[] = { workspace };
@@ -45,6 +45,7 @@ static int run_trial(enum il_tier tier, const char *workspace, struct trial *tri
 		.interpreters = true,
 		.armed = GRANT_ARMED_WRITABLE,
 		.limits = { .wall_ms = 5000, .output_bytes = 4096 } };
+	struct grant_host host = { .host = "interlock.invalid", .port = 443 };
 	struct il_run_command command = {
 		.grant = &grant, .tier = tier, .argv = argv, .n_argv = 3
 	};
@@ -57,6 +58,11 @@ static int run_trial(enum il_tier tier, const char *workspace, struct trial *tri
 
 	if (r != 0)
 		return r;
+	if (hosts) { /* the way out must start and confine itself */
+		grant.net = GRANT_NET_HOSTS;
+		grant.hosts = &host;
+		grant.n_hosts = 1;
+	}
 	r = il_run_plan(&command, &plan, NULL, &diag);
 	if (r == 0)
 		r = il_run_start(&loop, plan, -1, &events, &run);
@@ -67,14 +73,14 @@ static int run_trial(enum il_tier tier, const char *workspace, struct trial *tri
 	return 0;
 }
 
-static int try_tier(enum il_tier tier, struct trial *trial)
+static int try_tier(enum il_tier tier, bool hosts, struct trial *trial)
 {
 	char workspace[] = "/tmp/interlock-trial-XXXXXX", path[64];
 	int r;
 
 	if (!mkdtemp(workspace))
 		return -errno;
-	r = run_trial(tier, workspace, trial);
+	r = run_trial(tier, hosts, workspace, trial);
 	(void)snprintf(path, sizeof(path), "%s/written", workspace);
 	(void)unlink(path); /* there only if the trial got so far */
 	(void)rmdir(workspace);
@@ -145,14 +151,17 @@ int il_run_probe(struct il_enforcer *ret_enforcer)
 	auto_free char *cache = cache_path();
 	struct il_sandbox_status status;
 	struct trial trial = { 0 };
-	bool c = false;
+	bool c = false, hosts = true;
 	int r = il_sandbox_probe(&status);
 
 	if (r == 0 && !read_cache(cache, &c)) {
-		r = try_tier(IL_TIER_C, &trial);
-		c = trial.worked;
+		r = try_tier(IL_TIER_C, true, &trial);
+		hosts = c = trial.worked;
 		if (c)
 			write_cache(cache);
+		else if (r == 0)
+			r = try_tier(IL_TIER_C, false, &trial);
+		c = trial.worked;
 	}
 	if (r != 0)
 		return r;
@@ -160,6 +169,7 @@ int il_run_probe(struct il_enforcer *ret_enforcer)
 		prove(&e, IL_TIER_B);
 	if (c)
 		prove(&e, IL_TIER_C);
+	e.proved[IL_TIER_C][IL_GUARANTEE_NET_HOSTS] = c && hosts;
 	e.strongest = c ? IL_TIER_C : status.active ? IL_TIER_B : IL_TIER_AUTO;
 	if (!c)
 		(void)snprintf(e.reason, sizeof(e.reason),

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "sandbox/runner/broker.h"
 #include "sandbox/runner/run_plan.h"
 
 #define BACKSTOP_MS 1000 /* from the order to end until SIGKILL */
@@ -25,12 +27,14 @@ struct il_run {
 	uv_process_t process;
 	uv_pipe_t out[2], report;
 	uv_timer_t wall, backstop;
+	struct run_broker *broker; /* NULL: no way out */
 	unsigned n_open_pipes, n_open_handles;
 	bool exited, closing, ending, reported;
 	uint64_t started_ms;
 	struct report record; /* being received */
 	size_t n_record;
 	char *attestation;
+	struct buf network; /* what the broker decided */
 	char buffer[64 << 10];
 };
 
@@ -47,7 +51,8 @@ static void finish(struct il_run *run)
 		(void)snprintf(result->text, sizeof(result->text),
 			"armed files could not be put back: %s", strerror(-r));
 	}
-	r = run_attest(run->plan, result, buf_get_text(&armed), &run->attestation);
+	r = run_attest(run->plan, result, buf_get_text(&armed), buf_get_text(&run->network),
+		&run->attestation);
 	result->attestation_json = r == 0 ? run->attestation : "{}";
 	if (r != 0 && result->error == IL_RUN_OK) {
 		result->error = IL_RUN_E_RUNTIME;
@@ -56,6 +61,7 @@ static void finish(struct il_run *run)
 	}
 	run->events.on_exit(run->events.ctx, result);
 	free(run->attestation);
+	buf_done(&run->network);
 	(void)il_run_plan_free(run->plan);
 	free(run);
 }
@@ -64,6 +70,16 @@ static void on_closed(uv_handle_t *handle)
 {
 	struct il_run *run = handle->data;
 
+	if (--run->n_open_handles == 0)
+		finish(run);
+}
+
+static void on_broker_closed(void *ctx)
+{
+	struct il_run *run = ctx;
+
+	buf_text(&run->network, run_broker_log(run->broker));
+	run->broker = NULL;
 	if (--run->n_open_handles == 0)
 		finish(run);
 }
@@ -81,6 +97,8 @@ static void close_all(struct il_run *run)
 		return;
 	run->closing = true;
 	run->result.duration_ms = uv_now(run->loop) - run->started_ms;
+	if (run->broker)
+		run_broker_close(run->broker, on_broker_closed, run);
 	close_handle(run, (uv_handle_t *)&run->process);
 	close_handle(run, (uv_handle_t *)&run->out[0]);
 	close_handle(run, (uv_handle_t *)&run->out[1]);
@@ -316,12 +334,15 @@ static int init_handles(struct il_run *run)
 
 struct ends {
 	int null, job, mine[3], theirs[3];
+	int broker[2]; /* ours, the command's; -1 without a way out */
 };
 
 static void close_ends(struct ends *e)
 {
 	cleanup_close(&e->null);
 	cleanup_close(&e->job);
+	cleanup_close(&e->broker[0]);
+	cleanup_close(&e->broker[1]);
 	for (size_t i = 0; i < 3; i++) {
 		cleanup_close(&e->mine[i]);
 		cleanup_close(&e->theirs[i]);
@@ -330,13 +351,17 @@ static void close_ends(struct ends *e)
 
 static int open_ends(struct ends *e, const struct il_run_plan *plan, int stdin_fd)
 {
-	*e = (struct ends){ -1, -1, { -1, -1, -1 }, { -1, -1, -1 } };
+	*e = (struct ends){ -1, -1, { -1, -1, -1 }, { -1, -1, -1 }, { -1, -1 } };
 	e->null = stdin_fd >= 0 ? stdin_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (e->null < 0)
 		return -errno;
 	e->job = job_memfd(plan);
 	if (e->job < 0)
 		return e->job;
+	if (plan->egress_program[0] &&
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, e->broker) <
+			0)
+		return -errno;
 	for (size_t i = 0; i < 3; i++) {
 		int fds[2];
 
@@ -374,12 +399,13 @@ static int spawn(struct il_run *run, struct ends *e)
 		{ .flags = UV_INHERIT_FD, .data.fd = e->theirs[1] },
 		{ .flags = UV_INHERIT_FD, .data.fd = e->job },
 		{ .flags = UV_INHERIT_FD, .data.fd = e->theirs[2] },
+		{ .flags = UV_INHERIT_FD, .data.fd = e->broker[1] },
 	};
 	uv_process_options_t options = { .exit_cb = on_exit_of_exec,
 		.file = run->plan->exec_program,
 		.args = argv,
 		.env = envp,
-		.stdio_count = N_ELEMENTS(stdio),
+		.stdio_count = (int)N_ELEMENTS(stdio) - (e->broker[1] < 0),
 		.stdio = stdio };
 	int r = uv_spawn(run->loop, &run->process, &options);
 
@@ -395,6 +421,15 @@ static void fail_start(struct il_run *run, int r)
 		"interlock-exec", uv_strerror(r));
 	run->result.exit_status = -1;
 	close_all(run);
+}
+
+static int open_broker(struct il_run *run, int fd)
+{
+	int r = run_broker_open(run->loop, fd, run->plan->hosts, run->plan->n_hosts, &run->broker);
+
+	if (run->broker)
+		run->n_open_handles++;
+	return r;
 }
 
 int il_run_start(uv_loop_t *loop, struct il_run_plan *plan, int stdin_fd,
@@ -413,6 +448,7 @@ int il_run_start(uv_loop_t *loop, struct il_run_plan *plan, int stdin_fd,
 	run->loop = loop;
 	run->plan = plan;
 	run->events = *events;
+	run->network = BUF_INIT((size_t)512 << 10);
 	uv_update_time(loop);
 	run->started_ms = uv_now(loop);
 	r = init_handles(run); /* fails never on a pipe that is not yet open */
@@ -420,6 +456,8 @@ int il_run_start(uv_loop_t *loop, struct il_run_plan *plan, int stdin_fd,
 		r = spawn(run, &ends);
 	if (r == 0)
 		r = read_pipes(run, &ends);
+	if (r == 0 && ends.broker[0] >= 0)
+		r = open_broker(run, take_fd(ends.broker[0]));
 	if (r == 0 && plan->limits.wall_ms > 0)
 		r = uv_timer_start(&run->wall, on_wall, plan->limits.wall_ms, 0);
 	close_ends(&ends);

@@ -76,6 +76,25 @@ static int put_base(struct list *l, const struct il_run_plan *p)
 	return r;
 }
 
+/* Programs find the way out by these; nothing depends on their obeying. */
+static int put_proxy(struct list *l)
+{
+	static const char *const http[] = { "http_proxy", "https_proxy", "HTTP_PROXY",
+		"HTTPS_PROXY" };
+	static const char proxy[] = "http://127.0.0.1:3128", socks[] = "socks5h://127.0.0.1:3128";
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(http); i++)
+		r = put_text(l, http[i], proxy);
+	if (r == 0)
+		r = put_text(l, "all_proxy", socks);
+	if (r == 0)
+		r = put_text(l, "ALL_PROXY", socks);
+	if (r == 0)
+		r = put_text(l, "NODE_USE_ENV_PROXY", "1");
+	return r;
+}
+
 static int put_asked(struct list *l, const struct il_run_command *c, struct diag *diag)
 {
 	int r = 0;
@@ -111,6 +130,8 @@ int run_environment(struct il_run_plan *p, const struct il_run_command *command,
 	if (!l.items || !names)
 		return -ENOMEM;
 	r = put_base(&l, p);
+	if (r == 0 && p->egress_program[0])
+		r = put_proxy(&l);
 	if (r == 0)
 		r = put_asked(&l, command, reterr_diag);
 	if (r != 0)

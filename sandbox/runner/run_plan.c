@@ -168,6 +168,35 @@ static int choose_tier(struct planning *p)
 	return 0;
 }
 
+/* The hosts are held by interlock-egress as the only way out of an own network namespace. */
+static int plan_hosts(struct planning *p)
+{
+	static const char capability[] = "strict egress by host (net_hosts) cannot be enforced";
+	const struct grant *g = p->grant;
+	struct il_run_plan *plan = p->plan;
+	auto_free char *program = NULL;
+
+	if (plan->tier != IL_TIER_C)
+		return refuse(p, IL_RUN_E_EGRESS, capability, "tier b has no network namespace");
+	if (g->n_hosts == 0)
+		return 0;
+	if (program_path("interlock-egress", &program) != 0)
+		return refuse(p, IL_RUN_E_EGRESS, capability, "interlock-egress is not installed");
+	plan->egress_program = arena_text(&plan->memory, program, strlen(program));
+	plan->hosts = arena_alloc_array(&plan->memory, g->n_hosts, sizeof(*plan->hosts));
+	if (!plan->egress_program || !plan->hosts)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_hosts; i++) {
+		plan->hosts[i] = g->hosts[i];
+		plan->hosts[i].host =
+			arena_text(&plan->memory, g->hosts[i].host, strlen(g->hosts[i].host));
+		if (!plan->hosts[i].host)
+			return -ENOMEM;
+	}
+	plan->n_hosts = g->n_hosts;
+	return 0;
+}
+
 static int check_network(struct planning *p)
 {
 	const struct grant *g = p->grant;
@@ -178,14 +207,16 @@ static int check_network(struct planning *p)
 		p->kind = IL_RUN_E_EGRESS;
 		return -EPERM;
 	}
-	if (g->net == GRANT_NET_HOSTS && (g->n_hosts > 0 || p->plan->tier == IL_TIER_B))
-		return refuse(p, IL_RUN_E_EGRESS,
-			"strict egress by host (net_hosts) cannot be enforced here",
-			g->n_hosts > 0 ? g->hosts[0].host : "tier b has no network namespace");
+	if (g->net == GRANT_NET_HOSTS) {
+		int r = plan_hosts(p);
+
+		if (r != 0)
+			return r;
+	}
 	p->plan->own_network = g->net == GRANT_NET_NONE || g->net == GRANT_NET_HOSTS;
 	if (g->n_secrets > 0)
-		return refuse(p, IL_RUN_E_EGRESS, "secrets need strict egress by host (net_hosts)",
-			g->secrets[0].name);
+		return refuse(p, IL_RUN_E_EGRESS,
+			"secrets cannot be given to a command by this build", g->secrets[0].name);
 	return 0;
 }
 
@@ -266,6 +297,7 @@ static int make_job(struct planning *p)
 		.device = plan->program.device,
 		.inode = plan->program.inode,
 		.script = plan->program.script,
+		.egress = plan->egress_program,
 		.cwd = plan->cwd,
 		.limits = plan->limits };
 
@@ -360,6 +392,7 @@ int il_run_plan(const struct il_run_command *command, struct il_run_plan **ret_p
 	if (r == 0) {
 		arena_init(&p.plan->memory, PLAN_MEMORY);
 		p.plan->limits = command->grant->limits;
+		p.plan->egress_program = "";
 		r = find_exec(p.plan, command);
 	}
 	if (r == 0)

@@ -25,6 +25,9 @@ struct il_run_plan {
 	size_t n_env_names;
 	const char **argv;
 	const char *cwd;
+	const char *egress_program; /* "": no way out */
+	struct grant_host *hosts;
+	size_t n_hosts;
 	struct il_sandbox_plan *sandbox;
 	struct buf job;
 	struct armed armed;
@@ -42,4 +45,4 @@ int run_environment(struct il_run_plan *p, const struct il_run_command *command,
 	struct diag *reterr_diag) MUST_CHECK;
 /* attest.c: result->attestation_json, to be freed by the caller. */
 int run_attest(const struct il_run_plan *p, const struct il_run_result *result,
-	const char *armed_json, char **ret_json) MUST_CHECK;
+	const char *armed_json, const char *network_json, char **ret_json) MUST_CHECK;
