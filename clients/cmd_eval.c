@@ -220,7 +220,7 @@ static bool is_beneath(const char *path, const char *dir)
 }
 
 /* How much more than the workspace and temporary files an allow really gives. */
-static void count_width(struct group *g, const struct row *row, const struct grant *grant)
+static bool count_width(struct group *g, const struct row *row, const struct grant *grant)
 {
 	bool writes = false, reads = false;
 
@@ -240,26 +240,20 @@ static void count_width(struct group *g, const struct row *row, const struct gra
 	g->reads_home += reads;
 	g->any_host += grant->net == GRANT_NET_OPEN || grant->net == GRANT_NET_PREFLIGHT;
 	g->hosts += grant->net == GRANT_NET_HOSTS;
+	return writes || reads || grant->net == GRANT_NET_OPEN || grant->net == GRANT_NET_PREFLIGHT;
 }
 
-static void note_disagreement(
-	struct evaluation *e, const struct row *row, const struct il_verdict *v)
+static void note_row(struct buf *b, const struct row *row, const struct il_verdict *v, const char *what)
 {
 	const char *command = value_get_text(row->action.payload, "command");
 	const char *id = value_get_text(row->value, "id");
-	/* Worst: evil allowed; then good denied; then good asked about, or evil only asked about.
-	 */
-	int badness = row->want != IL_ALLOW && v->decision == IL_ALLOW  ? 0
-		      : row->want == IL_ALLOW && v->decision == IL_DENY ? 1
-									: 2;
-	struct buf *b = &e->disagreements[badness];
 
-	buf_printf(b, "%s wanted, %s [%s] %s ", row->label, il_decision_name(v->decision), v->rule,
+	buf_printf(b, "%s %s, %s [%s] %s ", row->label, what, il_decision_name(v->decision), v->rule,
 		id ? id : "");
 	if (command) {
 		utf8_escape(b, command, strlen(command), 300);
 	} else {
-		struct buf json = BUF_INIT(65536);
+		struct buf json = BUF_INIT((size_t)4 << 20);
 
 		value_to_json(&json, row->action.payload);
 		buf_printf(b, "%s ", row->action.type);
@@ -267,6 +261,16 @@ static void note_disagreement(
 		buf_done(&json);
 	}
 	buf_byte(b, '\n');
+}
+
+/* Worst: evil allowed; then good denied; then good asked about, or evil only asked about. */
+static void note_disagreement(struct evaluation *e, const struct row *row, const struct il_verdict *v)
+{
+	int badness = row->want != IL_ALLOW && v->decision == IL_ALLOW ? 0 :
+		      row->want == IL_ALLOW && v->decision == IL_DENY  ? 1 :
+									 2;
+
+	note_row(&e->disagreements[badness], row, v, "wanted");
 }
 
 static int judge_row(struct evaluation *e, const char *line, size_t n)
@@ -301,8 +305,8 @@ static int judge_row(struct evaluation *e, const char *line, size_t n)
 	g->as_wanted += v.decision == row.want;
 	g->passed += row.ok[v.decision];
 	e->by_schema += analysis.refused != NULL;
-	if (v.decision == IL_ALLOW)
-		count_width(g, &row, &v.grant);
+	if (v.decision == IL_ALLOW && count_width(g, &row, &v.grant))
+		note_row(&e->disagreements[0], &row, &v, "wide grant");
 	if (v.decision != row.want)
 		note_disagreement(e, &row, &v);
 	return 0;

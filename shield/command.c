@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shield/shell_print.h"
+#include "shield/decode.h"
 #include "shield/walk.h"
 
 #define FUNCTION_WALKS_MAX 4
@@ -372,6 +373,9 @@ static struct stream stream_after(
 	if (strcmp(call->program, "echo") == 0 || strcmp(call->program, "printf") == 0) {
 		out.literal = shell_printed(w->arena, call);
 		out.from_command = out.literal == NULL;
+		for (size_t i = 1; i < call->n_argv; i++)
+			out.decoded = out.decoded ||
+				      (call->argv[i] && decode_escapes(w->arena, call->argv[i]));
 	} else if (strcmp(call->program, "cat") == 0 && in->literal && call->n_argv == 1) {
 		out = *in;
 	} else if (in->literal && out.decoded) {

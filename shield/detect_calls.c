@@ -310,7 +310,7 @@ const struct detect_row detect_calls[] = {
 	  "starts another agent or changes it", "autogpt --task x ", "autograph " },
 	{ "DET-SUPPLY-925", IL_ASK, IL_SEVERITY_MEDIUM, DETECT_CALL, NULL, "(huggingface-cli|hf|ollama|modelscope|kaggle)* (download|pull|run|repo) ",
 	  "fetches a model or data set", "huggingface-cli download x ", "ollama list " },
-	{ "DET-SUPPLY-926", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, "--", "* (--trust-remote-code|--trust_remote_code|--allow-unsafe|--insecure-registry|--unsafe-perm|--ignore-scripts=false|-Dmaven.repo|--allow-root|--no-sandbox|--disable-web-security|--remote-debugging-port)",
+	{ "DET-SUPPLY-926", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, "-", "* (--trust-remote-code|--trust_remote_code|--allow-unsafe|--insecure-registry|--unsafe-perm|--ignore-scripts=false|-Dmaven.repo|--allow-root|--no-sandbox|--disable-web-security|--remote-debugging-port)",
 	  "lets fetched code run", "python train.py --trust-remote-code ", "python train.py " },
 	{ "DET-SUPPLY-927", IL_ASK, IL_SEVERITY_HIGH, DETECT_CALL, NULL, "(make|gmake)* (SHELL|MAKE|CC|CXX|LD|AR)=",
 	  "makes the build run something else", "make SHELL=x all ", "make all " },

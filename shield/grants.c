@@ -135,7 +135,8 @@ static void grant_place(struct builder *b, const struct effect *e, bool command)
 			is_path_beneath(path, "/bin", false) || is_path_beneath(path, "/lib", false) ||
 			is_path_beneath(path, "/proc", false) || is_path_beneath(path, "/dev", false)))
 		return; /* system_readable */
-	if (is_path_beneath(path, "/dev", false) || strcmp(path, "/") == 0) {
+	if (is_path_beneath(path, "/dev", false) || is_path_beneath(path, "/proc/self/fd", false) ||
+		strcmp(path, "/") == 0) {
 		if (strcmp(path, "/") == 0)
 			builder_path(b, "/", "", rights);
 		return;
