@@ -214,7 +214,7 @@ static struct group *group_of(struct evaluation *e, const struct row *row)
 
 static bool is_beneath(const char *path, const char *dir)
 {
-	size_t n = strlen(dir);
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
 
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
@@ -226,8 +226,14 @@ static bool count_width(struct group *g, const struct row *row, const struct gra
 
 	for (size_t i = 0; i < grant->n_paths; i++) {
 		const struct grant_path *p = &grant->paths[i];
-		const char *root = grant->roots[p->root];
-		bool inside = is_beneath(root, row->action.workspace) || is_beneath(root, "/tmp") ||
+		char root[8192];
+		bool inside;
+
+		/* The place itself, not only the root that it is named beneath. */
+		(void)snprintf(root, sizeof(root), "%s%s%s",
+			strcmp(grant->roots[p->root], "/") == 0 ? "" : grant->roots[p->root],
+			p->path[0] ? "/" : "", p->path);
+		inside = is_beneath(root, row->action.workspace) || is_beneath(root, "/tmp") ||
 			      is_beneath(root, "/var/tmp");
 
 		if (p->hide || inside)

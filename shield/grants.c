@@ -117,6 +117,13 @@ static void grant_place(struct builder *b, const struct effect *e, bool command)
 	}
 	if (command)
 		rights |= GRANT_EXEC;
+	/* Looking at a directory that holds a home must not open the home: names of the system are
+	 * visible without any grant, and a search of "/" does without what is private, as it does
+	 * for any other user. */
+	if (is_path_beneath(b->j->places.home, path, true) &&
+		!is_path_beneath(path, workspace, false) &&
+		(e->kind == EFFECT_LIST || (e->kind == EFFECT_READ && !e->recursive)))
+		return;
 	rest = path_rest(path, workspace, false);
 	if (rest) {
 		/* A command has the whole workspace; a file action only what it names. */

@@ -140,6 +140,23 @@ static void an_allow_that_rests_on_nothing_proved_is_an_ask(void **state)
 	world_done(&w);
 }
 
+static void looking_at_a_directory_above_a_home_does_not_open_the_home(void **state)
+{
+	static const char *const commands[] = { "ls /", "ls /home", "tool /", "stat /home",
+		"find / -name x", "find /home -type f" };
+	struct world w;
+
+	(void)state;
+	world_init(&w, NULL);
+	for (size_t i = 0; i < N_ELEMENTS(commands); i++) {
+		struct il_verdict v = world_command(&w, commands[i]);
+
+		assert_int_equal(grant_rights_on(&v.grant, HOME "/.ssh/id_rsa"), 0);
+		assert_int_equal(grant_rights_on(&v.grant, HOME "/other"), 0);
+	}
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +168,7 @@ int main(void)
 		cmocka_unit_test(off_the_record_nothing_changes),
 		cmocka_unit_test(an_ask_without_anybody_is_a_deny),
 		cmocka_unit_test(an_allow_that_rests_on_nothing_proved_is_an_ask),
+		cmocka_unit_test(looking_at_a_directory_above_a_home_does_not_open_the_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
