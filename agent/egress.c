@@ -25,7 +25,7 @@ enum link_state {
 
 /* Bytes on their way from one end to the other. */
 struct flow {
-	uint8_t bytes[BUFFER_SIZE];
+	uint8_t bytes[BUFFER_SIZE + PROXY_GROWTH];
 	size_t n;
 	bool ended, shut; /* nothing more will come; the other end was told so */
 };
@@ -119,6 +119,8 @@ static void understand(struct egress *e, struct link *l)
 		}
 		l->up.n -= q.consumed;
 		memmove(l->up.bytes, l->up.bytes + q.consumed, l->up.n);
+		if (l->kind == PROXY_HTTP)
+			l->up.n = proxy_rewrite(l->up.bytes, l->up.n, &q);
 		if (l->kind != PROXY_SOCKS_HELLO) {
 			ask(e, l, &q);
 			return;
@@ -134,7 +136,7 @@ static void understand(struct egress *e, struct link *l)
 /* False when the end is broken. */
 static bool fill(struct flow *f, int fd)
 {
-	ssize_t n = recv(fd, f->bytes + f->n, sizeof(f->bytes) - f->n, MSG_DONTWAIT);
+	ssize_t n = recv(fd, f->bytes + f->n, BUFFER_SIZE - f->n, MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;

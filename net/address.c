@@ -90,7 +90,7 @@ static bool embedded4(const uint8_t *a, uint32_t *ret_address)
 static enum address_class classify6(const uint8_t *a)
 {
 	static const uint8_t zero[16] = { 0 }, one[16] = { [15] = 1 },
-			     metadata[16] = { 0xfd, 0, 0xec, 2, [14] = 2, [15] = 0x54 };
+			     metadata[16] = { 0xfd, 0, 0x0e, 0xc2, [14] = 2, [15] = 0x54 };
 	uint32_t inner;
 
 	if (memcmp(a, zero, 16) == 0)

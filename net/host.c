@@ -83,7 +83,7 @@ int host_parse(const char *text, char ret_host[static HOST_SIZE], uint16_t *ret_
 		r = address_format((const struct sockaddr *)&address, host, sizeof(host));
 		if (r != 0)
 			return r;
-	} else if (!is_name(host)) {
+	} else if (text[0] == '[' || !is_name(host)) {
 		return refuse(
 			reterr_diag, text, "only letters, digits, dashes and dots make a name");
 	}

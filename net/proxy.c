@@ -15,7 +15,7 @@ static enum proxy_kind host_of(
 	memcpy(copy, text, n);
 	copy[n] = '\0';
 	/* A leading dot stands for many names in lists; nobody can connect to it. */
-	if (copy[0] == '.' || host_parse(copy, q->host, &port, NULL) != 0)
+	if (host_parse(copy, q->host, &port, NULL) != 0 || q->host[0] == '.')
 		return PROXY_REFUSED;
 	q->port = port ? port : fallback;
 	return q->port ? PROXY_CONNECT : PROXY_REFUSED;
@@ -53,6 +53,8 @@ static enum proxy_kind parse_http(const char *text, size_t n, struct proxy_reque
 	if (n_authority < n_target && (target[n_authority] == '@' || target[n_authority] == '\\'))
 		return PROXY_REFUSED; /* two readers may see two hosts in it */
 	q->consumed = 0;
+	q->authority = (size_t)(target - 7 - text);
+	q->n_authority = n_authority + 7;
 	return host_of(target, n_authority, port, q) == PROXY_CONNECT ? PROXY_HTTP : PROXY_REFUSED;
 }
 
@@ -107,4 +109,19 @@ enum proxy_kind proxy_parse(
 		return greeted ? parse_socks(bytes, n, ret_request)
 			       : parse_hello(bytes, n, ret_request);
 	return greeted ? PROXY_REFUSED : parse_http((const char *)bytes, n, ret_request);
+}
+
+size_t proxy_rewrite(uint8_t *bytes, size_t n, const struct proxy_request *request)
+{
+	static const char once[] = "\r\nConnection: close";
+	size_t at = request->authority, cut = request->n_authority, n_line;
+
+	if (bytes[at + cut] != '/') /* no path, or a query alone */
+		bytes[at + --cut] = '/';
+	memmove(bytes + at, bytes + at + cut, n - at - cut);
+	n -= cut;
+	n_line = (size_t)((uint8_t *)memmem(bytes, n, "\r\n", 2) - bytes);
+	memmove(bytes + n_line + sizeof(once) - 1, bytes + n_line, n - n_line);
+	memcpy(bytes + n_line, once, sizeof(once) - 1);
+	return n + sizeof(once) - 1;
 }

@@ -25,8 +25,16 @@ struct proxy_request {
 	char host[HOST_SIZE];
 	uint16_t port;
 	size_t consumed; /* what follows belongs to the connection */
+	size_t authority, n_authority; /* PROXY_HTTP: where "http://host" stands */
 };
 
 /* `greeted`: a SOCKS hello was answered on this connection. */
 enum proxy_kind proxy_parse(
 	const uint8_t *bytes, size_t n, bool greeted, struct proxy_request *ret_request) MUST_CHECK;
+
+/*
+ * PROXY_HTTP: the request as a server expects it, with its path alone and for this one
+ * request, since the next may be for another host. bytes has room for PROXY_GROWTH more.
+ */
+#define PROXY_GROWTH 32
+size_t proxy_rewrite(uint8_t *bytes, size_t n, const struct proxy_request *request);

@@ -1,8 +1,8 @@
 #include "sandbox/runner/run_plan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "sandbox/plan.h"
 #include "sandbox/runner/preflight.h"
 
-#define PLAN_MEMORY ((size_t)32 << 20)
+#define PLAN_MEMORY  ((size_t)32 << 20)
+#define REMOVE_DEPTH 256
 
 static const char *const error_names[] = {
 	[IL_RUN_OK] = "ok",
@@ -410,14 +411,27 @@ int il_run_plan(const struct il_run_command *command, struct il_run_plan **ret_p
 	return err_fold(r);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+/* What a command left, whatever rights it took away; what cannot be removed stays. */
+static void remove_tree(int parent, const char *name, unsigned depth)
 {
-	(void)st;
-	(void)walk;
-	if (kind == FTW_DNR || kind == FTW_D)
-		(void)chmod(path, 0700); /* a directory without rights can hide its files from us */
-	(void)remove(path);              /* what cannot be removed stays, and is empty of rights */
-	return 0;
+	auto_closedir DIR *dir = NULL;
+	const struct dirent *entry;
+	int fd;
+
+	if (unlinkat(parent, name, 0) == 0 || errno == ENOENT || depth > REMOVE_DEPTH)
+		return;
+	/* It is a directory: a link was unlinked above. */
+	if (fchmodat(parent, name, 0700, 0) < 0)
+		return;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !dir)
+		(void)close(fd);
+	while (dir && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_tree(dirfd(dir), entry->d_name, depth + 1);
+	}
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 struct il_run_plan *il_run_plan_free(struct il_run_plan *plan)
@@ -426,8 +440,7 @@ struct il_run_plan *il_run_plan_free(struct il_run_plan *plan)
 
 	if (plan) {
 		if (plan->private_dir)
-			(void)nftw(plan->private_dir, remove_one, 16,
-				FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+			remove_tree(AT_FDCWD, plan->private_dir, 0);
 		free(plan->private_dir);
 		(void)il_sandbox_plan_free(plan->sandbox);
 		armed_done(&plan->armed);

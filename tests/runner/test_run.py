@@ -188,6 +188,41 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 126)
         self.assertIn("EgressDenied", done.stderr)
 
+    def serve(self):
+        with open(os.path.join(self.top, "page"), "w") as f:
+            f.write("PAGE")
+        server = subprocess.Popen([sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
+                                  cwd=self.top, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        return int(server.stdout.readline().split(" port ")[1].split()[0])
+
+    @unittest.skipUnless("c" in TIERS, "needs namespaces")
+    def test_only_the_listed_address_is_reached(self):
+        port = self.serve()
+        attestation = os.path.join(self.top, "json")
+
+        def get(url, *hosts, proxy=()):
+            options = ["--net", "strict", "--json", attestation]
+            for host in hosts:
+                options += ["--allow-host", host]
+            return self.run_it("c", "curl", "-s", "-m", "9", *proxy, url, options=options).stdout
+
+        listed = f"127.0.0.1:{port}"
+        socks = ["-x", "socks5h://127.0.0.1:3128"]
+        self.assertEqual(get(f"http://127.0.0.1:{port}/page", listed), "PAGE")
+        self.assertEqual(get(f"http://127.0.0.1:{port}/page", listed, proxy=["-p"]), "PAGE")
+        self.assertEqual(get(f"http://0x7f.1:{port}/page", listed, proxy=socks), "PAGE")
+        self.assertEqual(get(f"http://localhost:{port}/page", listed, f"localhost:{port}"), "PAGE")
+        self.assertTrue(json.load(open(attestation))["connections"][0]["allowed"])
+        for proxy in ([], ["-p"], socks, ["--noproxy", "*"]):
+            for url in ("http://127.0.0.1", "http://2130706433", "http://[::ffff:127.0.0.1]", "http://localhost"):
+                with self.subTest(proxy=proxy, url=url):
+                    self.assertNotIn("PAGE", get(f"{url}:{port}/page", "example.org", proxy=proxy))
+                    self.assertNotIn("PAGE", get(f"{url}:{port}/page", f"localhost:{port}", proxy=proxy))
+            self.assertNotIn("PAGE", get(f"http://127.0.0.1:{port}/page", proxy=proxy))
+
     def test_links_out_of_the_workspace_lead_nowhere(self):
         with open(os.path.join(self.top, "outside"), "w") as f:
             f.write("OUTSIDE")
