@@ -77,7 +77,8 @@ static void on_exit_of_run(void *ctx, const struct il_run_result *result)
 		running->status =
 			result->signal ? EXIT_RUN_SIGNAL + result->signal : result->exit_status;
 	}
-	if (strstr(result->attestation_json, "\"violated\":[\""))
+	if (strstr(result->attestation_json, "\"restored: ") ||
+		strstr(result->attestation_json, "\"removed: "))
 		(void)fprintf(stderr,
 			"interlock run: violated: files that other programs run were "
 			"changed (--json names them); what was there before is back\n");

@@ -25,6 +25,7 @@
 #include "sandbox/hygiene.h"
 #include "sandbox/runner/job.h"
 #include "sandbox/runner/outlet.h"
+#include "sandbox/runner/remove.h"
 #include "sandbox/runner/space.h"
 #include "sandbox/runner/supervise.h"
 #include "sandbox/runner/tree.h"
@@ -142,6 +143,8 @@ static int stay(struct exec *e)
 		fail(errno, "fork");
 	if (command == 0)
 		run_command(e);
+	/* A runner that was killed reads no reports; the tree is to be ended all the same. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	/* The pipes are the command's: with ours open, nobody would see their end. */
 	(void)close(0);
 	(void)close(1);
@@ -229,16 +232,24 @@ static int run_inside(struct exec *e)
 int main(void)
 {
 	struct exec e = { 0 };
+	int status;
 
 	e.mask = umask(0);
 	(void)umask(022); /* of the places made for the command; its own comes back later */
 	read_job(&e);
-	die_with_parent(SIGTERM, e.job.parent);
+	/* Blocked first: the end of the runner must find us in supervise(), not end us here. */
 	if (supervise_block(&e.signals_before) != 0)
 		fail(errno, "signals");
+	if (getppid() != e.job.parent && e.job.private_dir[0])
+		remove_tree(e.job.private_dir);
+	die_with_parent(SIGTERM, e.job.parent);
 	if (e.job.namespaces)
 		return run_inside(&e);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		fail(errno, "subreaper");
-	return stay(&e) == 0 ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
+	status = stay(&e) == 0 ? EXIT_STATUS_OK : EXIT_STATUS_FAILED;
+	/* The runner does so too, unless it was killed. */
+	if (e.job.private_dir[0])
+		remove_tree(e.job.private_dir);
+	return status;
 }

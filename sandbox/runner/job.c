@@ -5,7 +5,7 @@
 
 #include "base/mp.h"
 
-#define FIELDS    15
+#define FIELDS    16
 #define TEXT_SIZE ((size_t)2 << 20)
 
 static void write_texts(struct buf *out, char *const *texts)
@@ -34,6 +34,7 @@ int job_encode(const struct job *job, struct buf *out)
 	mp_write_bin(out, &job->inode, sizeof(job->inode));
 	mp_write_bool(out, job->script);
 	mp_write_bin(out, job->egress, strlen(job->egress));
+	mp_write_bin(out, job->private_dir, strlen(job->private_dir));
 	mp_write_bin(out, job->cwd, strlen(job->cwd));
 	write_texts(out, job->argv);
 	write_texts(out, job->envp);
@@ -159,6 +160,7 @@ int job_decode(const uint8_t *bytes, size_t n, struct job *ret_job)
 		(e = read_raw(&r, &job->inode, sizeof(job->inode))) != 0 ||
 		(e = mp_read_bool(&r, &job->script)) != 0 ||
 		(e = read_text(&r, &job->memory, &job->egress)) != 0 ||
+		(e = read_text(&r, &job->memory, &job->private_dir)) != 0 ||
 		(e = read_text(&r, &job->memory, &job->cwd)) != 0)
 		return e == -ENOMEM ? e : -EBADMSG;
 	e = read_rest(&r, job);

@@ -52,6 +52,7 @@ struct job {
 	uint64_t device, inode;
 	bool script; /* executed by its verified path, since the kernel reopens it */
 	const char *egress; /* the program interlock-egress; "": no way out */
+	const char *private_dir; /* of tier B, removed at the end; "": none */
 	const char *cwd;
 	char **argv, **envp; /* ended by NULL */
 	struct job_bind *binds;

@@ -1,6 +1,5 @@
 #include "sandbox/runner/run_plan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -13,9 +12,9 @@
 #include "base/programs.h"
 #include "sandbox/plan.h"
 #include "sandbox/runner/preflight.h"
+#include "sandbox/runner/remove.h"
 
-#define PLAN_MEMORY  ((size_t)32 << 20)
-#define REMOVE_DEPTH 256
+#define PLAN_MEMORY ((size_t)32 << 20)
 
 static const char *const error_names[] = {
 	[IL_RUN_OK] = "ok",
@@ -299,6 +298,7 @@ static int make_job(struct planning *p)
 		.inode = plan->program.inode,
 		.script = plan->program.script,
 		.egress = plan->egress_program,
+		.private_dir = plan->private_dir ? plan->private_dir : "",
 		.cwd = plan->cwd,
 		.limits = plan->limits };
 
@@ -411,36 +411,13 @@ int il_run_plan(const struct il_run_command *command, struct il_run_plan **ret_p
 	return err_fold(r);
 }
 
-/* What a command left, whatever rights it took away; what cannot be removed stays. */
-static void remove_tree(int parent, const char *name, unsigned depth)
-{
-	auto_closedir DIR *dir = NULL;
-	const struct dirent *entry;
-	int fd;
-
-	if (unlinkat(parent, name, 0) == 0 || errno == ENOENT || depth > REMOVE_DEPTH)
-		return;
-	/* It is a directory: a link was unlinked above. */
-	if (fchmodat(parent, name, 0700, 0) < 0)
-		return;
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !dir)
-		(void)close(fd);
-	while (dir && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			remove_tree(dirfd(dir), entry->d_name, depth + 1);
-	}
-	(void)unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 struct il_run_plan *il_run_plan_free(struct il_run_plan *plan)
 {
 	int saved = errno;
 
 	if (plan) {
 		if (plan->private_dir)
-			remove_tree(AT_FDCWD, plan->private_dir, 0);
+			remove_tree(plan->private_dir);
 		free(plan->private_dir);
 		(void)il_sandbox_plan_free(plan->sandbox);
 		armed_done(&plan->armed);

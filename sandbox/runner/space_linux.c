@@ -89,8 +89,12 @@ static int open_source(const struct job_bind *bind, struct source *ret_source)
 	struct stat st;
 	ssize_t n;
 
-	if (lstat(bind->path, &st) < 0)
-		return bind->optional && errno != EMFILE ? (*ret_source = s, 0) : -errno;
+	if (lstat(bind->path, &st) < 0) {
+		if (!bind->optional || errno == EMFILE)
+			return -errno;
+		*ret_source = s;
+		return 0;
+	}
 	if (S_ISLNK(st.st_mode)) {
 		n = readlink(bind->path, s.link, sizeof(s.link) - 1);
 		*ret_source = s;
