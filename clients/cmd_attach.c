@@ -45,7 +45,7 @@ static const struct value *load_transcript(struct arena *a, const char *path)
 {
 	auto_free char *text = NULL;
 	struct diag diag = { 0 };
-	const struct value *steps;
+	const struct value *steps = NULL;
 	struct value *body;
 	size_t n;
 	int r = file_read(AT_FDCWD, path, TRANSCRIPT_MAX, &text, &n);

@@ -64,8 +64,9 @@ int cmd_propose(int argc, char **argv)
 			argc == 2 ? stdout : stderr);
 		return argc == 2 ? EXIT_STATUS_OK : EXIT_STATUS_USAGE;
 	}
-	if (strcmp(argv[1], "-") == 0 ? read_stdin(&input) != 0
-				      : (buf_text(&input, argv[1]), buf_error(&input) != 0)) {
+	if (strcmp(argv[1], "-") != 0)
+		buf_text(&input, argv[1]);
+	if (strcmp(argv[1], "-") == 0 ? read_stdin(&input) != 0 : buf_error(&input) != 0) {
 		(void)fputs("interlock: the proposal is too long\n", stderr);
 		return EXIT_STATUS_USAGE;
 	}

@@ -109,8 +109,8 @@ static const struct value *verdict_body(struct proposal *p)
 
 void reply_send(struct proposal *p)
 {
-	const struct value *body;
-	enum message_kind kind;
+	const struct value *body = NULL;
+	enum message_kind kind = MESSAGE_RESULT;
 	int r;
 
 	if (!p->connection || !connection_stream_is_open(p->connection, p->stream))
@@ -125,8 +125,6 @@ void reply_send(struct proposal *p)
 		body = tool_body(p);
 		break;
 	case PROPOSAL_PROPOSE:
-	default:
-		kind = MESSAGE_RESULT;
 		body = result_body(p);
 		break;
 	}
