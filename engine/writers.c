@@ -90,8 +90,9 @@ static int places_of_grant(struct proposal *p)
 		const char *root = g->roots[path->root];
 		int r;
 
+		/* A workspace may lie beneath a shared directory and is captured all the same. */
 		if ((path->rights & (GRANT_WRITE | GRANT_CREATE | GRANT_DELETE)) == 0 ||
-			is_shared(root))
+			(is_shared(root) && strcmp(root, p->engine->workspace) != 0))
 			continue;
 		r = add(p, root, path->path, true, false);
 		if (r != 0)

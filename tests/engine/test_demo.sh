@@ -17,6 +17,7 @@ grep -q 'PROT-CREDENTIALS' "$work/out" || fail "the private key was not protecte
 grep -q 'PROT-VITAL' "$work/out" || fail "the delete of the home was not refused"
 [ "$(grep -c '      status    denied' "$work/out")" -eq 3 ] || fail "three steps should be denied"
 [ "$(grep -c '      status    executed' "$work/out")" -eq 5 ] || fail "five steps should be executed"
+[ "$(grep -c '^snapshot_taken' "$work/out")" -eq 3 ] || fail "the edit and both commands should be snapshotted"
 grep -q 'taken back as' "$work/out" || fail "the edit was not taken back"
 grep -q '^consistent' "$work/out" || fail "the record does not verify"
 
