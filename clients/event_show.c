@@ -12,10 +12,13 @@
 static void put(const char *label, const char *text)
 {
 	auto_buf struct buf b = BUF_INIT((size_t)64 << 10);
+	size_t n = text ? strlen(text) : 0;
 
 	if (!text)
 		return;
-	utf8_escape(&b, text, strlen(text), SHOWN_MAX);
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	utf8_escape(&b, text, n, SHOWN_MAX);
 	printf("      %-9s %s\n", label, buf_get_text(&b));
 }
 

@@ -68,7 +68,8 @@ static int begin(struct snapshot_job *s)
 		return -ENOMEM;
 	/* The number pairs the snapshot with its intent after a crash. */
 	(void)snprintf(summary, sizeof(summary), "#%llu %s %.100s", (unsigned long long)p->number,
-		p->action.type, p->places[0].path);
+		p->action.type,
+		proposal_text(p, "command") ? proposal_text(p, "command") : p->places[0].path);
 	info.summary = summary;
 	r = open_roots(p);
 	for (size_t i = 0; i < p->n_places; i++) {
