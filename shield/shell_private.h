@@ -19,7 +19,7 @@ struct shell_parser {
 	unsigned n_nodes;
 	int error; /* the first one */
 	const char *why;
-	struct here_doc *here_docs; /* whose bodies begin behind the next newline */
+	struct here_doc *here_docs;     /* whose bodies begin behind the next newline */
 	struct here_doc *last_here_doc; /* of here_docs, while there are any */
 };
 
@@ -45,6 +45,10 @@ const struct shell_node *shell_parse_until(struct shell_parser *p, char end);
 /* A variable's or function's name here, or NULL without moving. */
 const char *shell_take_name(struct shell_parser *p);
 struct shell_word *shell_word(struct shell_parser *p);
+/* A here-document's body as a word: text as it stands when its delimiter was quoted, else with its
+ * expansions. */
+struct shell_word *shell_here_doc_word(
+	struct shell_parser *p, const char *body, size_t n, bool quoted);
 const struct shell_node *shell_simple(struct shell_parser *p);
 void shell_redirections(struct shell_parser *p, struct shell_node *node);
 /* Behind a newline: the bodies of the here-documents that were announced before it. */

@@ -15,10 +15,10 @@
 #define WALK_CALLS_MAX     512
 #define WALK_EFFECTS_MAX   1024
 #define WALK_PATHS_MAX     ((size_t)128 * 1024) /* bytes of all paths together */
-#define WALK_STEPS_MAX     16384 /* commands walked, each round of a loop counted */
+#define WALK_STEPS_MAX     16384                /* commands walked, each round of a loop counted */
 #define WALK_TEXT_MAX      ((size_t)256 * 1024) /* bytes of texts inside the text */
 #define WALK_BRACES_MAX    ((size_t)256 * 1024) /* bytes that braces expand to */
-#define WALK_VALUE_MAX     4096 /* bytes of a variable's value that are followed */
+#define WALK_VALUE_MAX     4096                 /* bytes of a variable's value that are followed */
 
 /* An argument: its text; NULL when it cannot be known, then prefix is what is known of its
  * beginning. */
@@ -116,5 +116,9 @@ bool wrapper_walk(struct walk *w, const char *program, const struct argument *ar
 /* The effects of a program by its row; programs without one are an exec effect that the grant
  * contains. */
 void program_walk(struct walk *w, const char *program, const struct argument *args, size_t n);
+/* Programs whose arguments no row can say; shield/program_language.c. */
+void program_git(struct walk *w, const struct argument *args, size_t n);
+void program_tar(struct walk *w, const struct argument *args, size_t n);
+void program_dd(struct walk *w, const struct argument *args, size_t n);
 /* Code in another language: paths, hosts and commands that stand in it as texts. */
 void code_walk(struct walk *w, const char *program, const char *code);
