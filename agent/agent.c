@@ -32,7 +32,7 @@ static void put(int *r, struct value *map, const char *key, const struct value *
 
 int agent_join(struct agent *a, const char *token, const char *report, size_t n_report)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = client_hello(&a->client, a->role, token, agent_program, NULL);
 
@@ -49,7 +49,7 @@ int agent_join(struct agent *a, const char *token, const char *report, size_t n_
 static int send_failure(struct agent *a, uint64_t stream, enum message_kind opened_by,
 	const char *code, const char *message)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 
@@ -114,7 +114,7 @@ static int wait_on(struct agent *a, uint64_t stream, struct message *ret_message
 
 static int say_part(struct agent *a, const char *part, size_t n)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 
@@ -148,7 +148,7 @@ int agent_say(struct agent *a, const char *said)
 int agent_propose(struct agent *a, const char *call, const char *tool,
 	const struct value *arguments, struct message *ret_result)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	uint64_t stream = 0;
 	int r = 0;
@@ -171,7 +171,7 @@ int agent_propose(struct agent *a, const char *call, const char *tool,
 
 int agent_tools(struct agent *a, const struct value *groups, struct message *ret_defs)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	uint64_t stream = 0;
 	int r = 0;
@@ -186,7 +186,7 @@ int agent_tools(struct agent *a, const struct value *groups, struct message *ret
 
 int agent_remember(struct agent *a, const char *content)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 
@@ -198,7 +198,7 @@ int agent_remember(struct agent *a, const char *content)
 
 static int give_credit(struct agent *a, uint64_t stream, size_t bytes)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 
@@ -240,7 +240,7 @@ static int take_model_answer(
 int agent_model_call(struct agent *a, const char *purpose, const char *request, struct buf *answer,
 	unsigned *ret_status)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	uint64_t stream = 0;
 	int r = 0;
@@ -261,7 +261,7 @@ int agent_model_call(struct agent *a, const char *purpose, const char *request, 
 static int send_success(struct agent *a, const struct provider_outcome *outcome)
 {
 	bool is_task = a->opened_by == MESSAGE_TASK;
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 
@@ -314,7 +314,7 @@ static int work_on(struct agent *a, const struct message *m)
 /* Without a model there is no judgement: the question goes to a person. */
 static int judge(struct agent *a, const struct message *m)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *body;
 	int r = 0;
 

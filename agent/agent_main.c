@@ -113,7 +113,7 @@ static int confine(struct buf *report)
 	struct il_sandbox_plan *plan = NULL;
 	struct il_sandbox_config config;
 	struct diag diag = { 0 };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	int r;
 
 	arena_init(&a, 256u << 10);

@@ -98,7 +98,7 @@ int main(void)
 {
 	struct buf bytes = BUF_INIT(FILES_JOB_LIMIT + 65536);
 	struct diag diag = { 0 };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct files_job job;
 
 	log_open("files", LOG_LEVEL_NOTICE);

@@ -50,7 +50,7 @@ static int get_count(const struct value *v, const char *key, uint64_t *ret_n)
 
 int head_parse(const char *json, size_t n, struct audit_head *ret_head)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *v;
 	struct audit_head h;
 	struct diag diag;
@@ -69,7 +69,7 @@ int head_parse(const char *json, size_t n, struct audit_head *ret_head)
 
 static int write_file(int dir_fd, const char *name, const struct audit_head *head)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf b = BUF_INIT(HEAD_MAX);
 	const struct value *v;
 	int r;

@@ -73,7 +73,7 @@ static int write_stub(struct il_audit *log, const struct first *kept)
 
 static int record_prune(struct il_audit *log, uint64_t through, size_t n_segments)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_audit_entry entry = { .event = "LogPruned", .origin = "audit" };
 	struct value *details;
 

@@ -131,7 +131,7 @@ static int give_places(struct query *q, int fd)
 
 static int read_segment(struct query *q, int fd)
 {
-	auto_reader struct reader reader;
+	auto_reader struct reader reader = { 0 };
 	int r;
 
 	q->n_places = 0;

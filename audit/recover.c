@@ -54,7 +54,7 @@ static int follow_line(struct recovery *rec, const struct line *l)
  */
 static int check_rest(struct recovery *rec, int fd, uint64_t from, uint64_t size)
 {
-	auto_reader struct reader reader;
+	auto_reader struct reader reader = { 0 };
 	const char *text;
 	size_t n;
 	int r;
@@ -202,7 +202,7 @@ static int check_head(struct recovery *rec)
 
 static int record_cut(struct recovery *rec)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	char hex[SHA256_HEX_SIZE];
 	struct value *details;
 

@@ -93,7 +93,7 @@ static int broken(struct il_audit_report *report, enum il_audit_damage damage, c
 
 static int check_line(struct il_audit_report *report, const char *text, size_t n, char *last)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *entry;
 	const char *previous, *hash;
 	char computed[SHA256_HEX_SIZE];

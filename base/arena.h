@@ -41,6 +41,7 @@ void *arena_copy(struct arena *a, const void *bytes, size_t n) MUST_CHECK;
 char *arena_text(struct arena *a, const char *text, size_t n) MUST_CHECK;
 char *arena_printf(struct arena *a, const char *format, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
 
+/* Always initialised where it is declared, { 0 } at least: a return before arena_init() releases it too. */
 #define auto_arena CLEANUP(arena_done)
 
 IL_API_END

@@ -78,7 +78,7 @@ int canon_action_hash(
 
 bool is_canon(const void *bytes, size_t n)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf again = BUF_INIT(n);
 	const struct value *v;
 	struct mp_reader r;

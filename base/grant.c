@@ -259,7 +259,7 @@ const struct value *grant_to_value(struct arena *a, const struct grant *g)
 
 int grant_hash(const struct grant *g, uint8_t ret_hash[static SHA256_SIZE])
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *v;
 
 	arena_init(&a, (size_t)4 << 20);

@@ -44,7 +44,7 @@ static int collect(struct forgetter *f, const struct entry *e)
 
 static int collect_from(struct forgetter *f, const struct loaded *l, const char *path)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	int r = 0;
 
 	arena_init(&a, WALK_ARENA_MAX);

@@ -41,7 +41,7 @@ int il_chronicle_changes(struct il_chronicle *c, const char *id, il_change_fn fn
 {
 	CLEANUP(deltas_done) struct deltas deltas = { 0 };
 	const struct snapshot *s = book_find(c, id);
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	int r;
 
 	arena_init(&a, WALK_ARENA_MAX);
@@ -137,7 +137,7 @@ int il_chronicle_cat(
 {
 	const struct snapshot *s = book_find(c, id);
 	struct entry e = { 0 };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct record *of;
 	int r = 0;
 

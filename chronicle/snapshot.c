@@ -224,7 +224,7 @@ int il_chronicle_begin(struct il_chronicle *c, const struct il_snapshot_info *in
 	const struct il_chronicle_place *places, size_t n_places,
 	char ret_id[static IL_SNAPSHOT_ID_SIZE], uint64_t *ret_left_out, struct diag *reterr_diag)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct capture capture;
 	struct record record = { 0 };
 	int r;
@@ -310,7 +310,7 @@ int il_chronicle_seal(struct il_chronicle *c, const char *id, enum il_snapshot_o
 	const struct snapshot *s = book_find(c, id);
 	struct record record = { .kind = RECORD_SEAL, .outcome = outcome };
 	const struct record *from;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	int r = book_check(c, NULL);
 
 	arena_init(&a, WALK_ARENA_MAX);

@@ -240,6 +240,10 @@ static int take_choice(struct parsing *p, int option, const char *value)
 		return r;
 	case OPTION_GIT:
 		r = take_word(value, gits, 2, &word);
+		/* Nothing here holds it yet, and what is not held must not be promised. */
+		if (r == 0 && word == GRANT_GIT_READONLY)
+			return complain(
+				"is not enforced by this build and so refused: --git", value);
 		o->grant.git = (enum grant_git)word;
 		return r;
 	case OPTION_NET:

@@ -118,7 +118,7 @@ static void on_handles_closed(uv_handle_t *handle)
 static void on_child_exit(uv_process_t *process, int64_t status, int signal_number)
 {
 	struct agent_child *a = process->data;
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct fill f;
 
 	log_line(LOG_LEVEL_NOTICE, "agent-ended status=%d signal=%d", (int)status, signal_number);
@@ -289,7 +289,7 @@ static void write_status(struct engine *e, bool good)
 bool agent_on_canary(void *ctx, struct connection *c, const char *report, size_t n)
 {
 	struct engine *e = ctx;
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct diag diag = { 0 };
 	struct fill f;
 	bool good = probes_judge(report, n, "agent", &diag) == 0;

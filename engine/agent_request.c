@@ -223,7 +223,7 @@ void agent_on_request(struct engine *e, struct connection *c, const struct messa
 static void tell(struct engine *e, struct agent_request *q, enum event_kind kind, const char *key,
 	const char *text)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct fill f;
 
 	arena_init(&arena, 2u << 20);
@@ -265,7 +265,7 @@ void agent_on_tool_defs(struct engine *e, struct connection *c, const struct mes
 	const struct value *groups = message_value(m, "groups");
 	size_t n;
 	const struct il_action_type *types = il_action_types(&n);
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct value *list;
 	struct fill f;
 

@@ -28,7 +28,7 @@ static void approval_free(struct engine *e, struct approval *a)
 static void record_answer(
 	struct engine *e, const struct approval *a, const char *event, const char *origin)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 	struct fill f;
 
 	arena_init(&arena, 64u << 10);

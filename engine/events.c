@@ -100,7 +100,7 @@ static const struct value *body_of(struct arena *a, enum event_kind kind, const 
 void events_send(struct engine *e, enum event_kind kind, const char *session, uint64_t action,
 	const struct value *data)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *body = NULL;
 
 	if (!data)
@@ -238,7 +238,7 @@ void events_approval(struct proposal *p, const struct approval *a)
 
 void events_approval_settled(struct engine *e, const struct approval *a, const char *how)
 {
-	auto_arena struct arena arena;
+	auto_arena struct arena arena = { 0 };
 
 	arena_init(&arena, 128u << 10);
 	events_send(

@@ -34,7 +34,7 @@ static void refuse(
 
 static void answer_ok(struct connection *c, const struct message *m, const char *detail)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct fill f;
 
 	arena_init(&a, 16u << 10);
@@ -112,7 +112,7 @@ static void origin_of(struct connection *c, char *text, size_t size)
 static void record_control(
 	struct engine *e, struct connection *c, const struct message *m, const char *event)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	char origin[64];
 	struct fill f;
 
@@ -125,7 +125,7 @@ static void record_control(
 
 static void tell_state(struct engine *e, const char *state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct fill f;
 
 	arena_init(&a, 16u << 10);
@@ -207,7 +207,7 @@ static void on_subscribe(struct engine *e, struct connection *c, const struct me
 
 static void on_token_create(struct engine *e, struct connection *c, const struct message *m)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_token char token[TOKEN_SIZE] = { 0 };
 	uint64_t seconds = (uint64_t)message_int(m, "seconds", 300);
 	struct token_entry entry = { .role = ROLE_AGENT,
@@ -232,7 +232,7 @@ static void on_token_create(struct engine *e, struct connection *c, const struct
 
 static void on_approvals(struct engine *e, struct connection *c, const struct message *m)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct value *list;
 	struct fill f;
 
@@ -358,7 +358,7 @@ static void on_refused(void *ctx, struct connection *c, const struct connection_
 	uint64_t n_suppressed)
 {
 	struct engine *e = ctx;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct peer *peer = connection_peer(c);
 	char origin[64];
 	struct fill f;

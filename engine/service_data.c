@@ -61,7 +61,7 @@ static const struct value *engine_part(struct engine *e, struct arena *a)
 
 void service_status(struct engine *e, struct connection *c, const struct message *m)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct fill f, part;
 	const char *state;
 	int pid;
@@ -84,7 +84,7 @@ void service_status(struct engine *e, struct connection *c, const struct message
 
 void service_shield_status(struct engine *e, struct connection *c, const struct message *m)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	uint8_t hash[SHA256_SIZE];
 	struct fill f, shield;
 
@@ -261,7 +261,7 @@ void service_why(struct engine *e, struct connection *c, const struct message *m
 void service_sessions(struct engine *e, struct connection *c, const struct message *m)
 {
 	const char *mode = message_text(m, "mode");
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	char id[37];
 	struct fill f;
 

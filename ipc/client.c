@@ -199,7 +199,7 @@ int client_hello(struct client *c, enum role role, const char *token, const char
 	struct message *ret_welcome)
 {
 	_Alignas(16) uint8_t memory[1024];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct message m;
 	struct value *body;
 	int r;

@@ -27,7 +27,7 @@ static int send_welcome(struct connection *c)
 {
 	const struct connection_callbacks *back = &c->server->config.callbacks;
 	_Alignas(16) uint8_t memory[2048];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *more;
 	struct value *body;
 	int r;

@@ -197,7 +197,7 @@ int connection_error(
 	struct connection *c, uint64_t stream, enum message_error error, const char *text)
 {
 	_Alignas(16) uint8_t memory[2048];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct value *body;
 	int r;
 
@@ -232,7 +232,7 @@ static const struct value *with_lost(struct arena *a, const struct value *body, 
 int connection_event(struct connection *c, uint64_t stream, const struct value *body)
 {
 	_Alignas(16) uint8_t memory[2048];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	int r;
 
 	if (c->state != MESSAGE_STATE_CLOSED &&
@@ -255,7 +255,7 @@ static int send_chunk(struct connection *c, struct stream *stream, const char *c
 {
 	_Alignas(16) uint8_t memory[1024];
 	struct value data = { .kind = VALUE_BIN, .text = bytes, .size = n };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct value *body;
 	int r;
 

@@ -26,7 +26,7 @@ static int write_whole(struct buf *b, const struct value *v, int r)
 
 int files_job_encode(struct buf *b, const struct files_job *job)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct value *map;
 	int r = 0;
 
@@ -91,7 +91,7 @@ int files_job_decode(struct arena *a, const void *bytes, size_t n, struct files_
 int files_answer_encode(struct buf *b, const struct files_answer *answer)
 {
 	static const struct value nothing = { .kind = VALUE_MAP };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct value *map;
 	int r = 0;
 

@@ -62,7 +62,7 @@ static int judge_probes(const struct value *probes, struct diag *diag)
 int probes_judge(const char *report, size_t n, const char *profile, struct diag *reterr_diag)
 {
 	const struct value *root, *probes;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const char *of;
 
 	arena_init(&a, 1u << 20);

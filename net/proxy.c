@@ -23,7 +23,7 @@ static enum proxy_kind host_of(
 
 static enum proxy_kind parse_http(const char *text, size_t n, struct proxy_request *q)
 {
-	const char *end = memmem(text, n, "\r\n\r\n", 4), *space, *target;
+	const char *end = text ? memmem(text, n, "\r\n\r\n", 4) : NULL, *space, *target;
 	size_t n_target, n_authority;
 	uint16_t port = 80;
 

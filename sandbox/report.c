@@ -56,7 +56,7 @@ static enum il_proof worse(enum il_proof a, enum il_proof b)
 int il_sandbox_report_judge(const char *report_json, size_t n, enum il_sandbox_profile profile,
 	struct il_sandbox_judgement *ret_judgement, struct diag *reterr_diag)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_sandbox_judgement j = { .state = IL_SANDBOXED };
 	bool seen[IL_GUARANTEE_N_] = { false };
 	unsigned n_proved = 0, n_bad = 0;

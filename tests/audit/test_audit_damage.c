@@ -210,7 +210,7 @@ static void put_epoch(char **line, uint64_t epoch)
 /* The details of a checkpoint made anew, over the entry before it. */
 static void put_checkpoint(char **line, const struct audit_head *head)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf b = BUF_INIT(4096);
 	char *from = strstr(*line, "\"details\":") + 10;
 	char *rest = strchr(from, '}') + 1;

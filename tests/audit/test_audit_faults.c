@@ -17,7 +17,7 @@
 
 static int append_details(struct il_audit *log, const char *text, size_t n)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_audit_entry entry = { .event = "ActionProposed", .session = "s" };
 	struct value *details;
 

@@ -49,7 +49,7 @@ static struct il_audit *open_log(const char *dir)
 
 static void append(struct il_audit *log, const char *path)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_audit_entry entry = {
 		.event = "ActionProposed", .session = "s1", .action_type = "read_file"
 	};

@@ -40,7 +40,7 @@ static void a_taken_buffer_is_the_callers(void **state)
 
 static void an_arena_keeps_its_limit_and_zeroes(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	uint8_t *p;
 
 	(void)state;

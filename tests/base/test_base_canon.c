@@ -17,7 +17,7 @@ static const struct value *parse(struct arena *a, const char *json)
 
 static void equal_values_have_one_canonical_form(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf x = BUF_INIT(1000), y = BUF_INIT(1000);
 
 	(void)state;
@@ -57,7 +57,7 @@ static void hostile_msgpack_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		const struct value *v;
 		struct mp_reader r;
 
@@ -72,7 +72,7 @@ static void hostile_msgpack_is_refused(void **state)
 static void nesting_is_bounded_for_reading_and_skipping(void **state)
 {
 	uint8_t deep[VALUE_DEPTH_MAX + 2];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *v;
 	const uint8_t *bytes;
 	struct mp_reader r;
@@ -122,7 +122,7 @@ static void json_that_means_two_things_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		const struct value *v;
 		struct diag diag = { 0 };
 
@@ -135,7 +135,7 @@ static void json_that_means_two_things_is_refused(void **state)
 
 static void the_action_hash_does_not_depend_on_the_order_of_fields(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	uint8_t x[SHA256_SIZE], y[SHA256_SIZE];
 
 	(void)state;

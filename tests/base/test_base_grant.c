@@ -125,7 +125,7 @@ static void the_longest_place_decides(void **state)
 
 static void a_grant_survives_the_round_trip_and_extra_fields_do_not(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct grant c = ceiling(), back;
 	uint8_t before[SHA256_SIZE], after[SHA256_SIZE];
 	struct value *more;

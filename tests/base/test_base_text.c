@@ -80,7 +80,7 @@ static void yaml_keeps_places_and_refuses_ambiguity(void **state)
 		{ "---\na: 1\n---\nb: 2\n", 3 },
 	};
 	static const char good[] = "deny:\n  - name: x\n    count: 12\n    on: true\n  - \"12\"\n";
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	const struct value *deny;
 	struct yaml_doc doc;
 	struct diag diag;

@@ -126,7 +126,7 @@ int main(void)
 	char dir[] = "./bench-audit-XXXXXX";
 	struct il_audit_options o = { .dir = dir };
 	auto_free char *command = NULL;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_audit_entry entry = {
 		.event = "ActionProposed", .session = "bench", .action_type = "read_file"
 	};

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct il_analysis analysis;
 	struct il_verdict v, again;
 	const struct value *root;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct diag diag;
 	size_t bad;
 

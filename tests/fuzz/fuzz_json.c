@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	uint8_t before[SHA256_SIZE], after[SHA256_SIZE];
 	const struct value *v = NULL;
 	struct grant g, again;

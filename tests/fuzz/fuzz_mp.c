@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf again = BUF_INIT((size_t)1 << 22);
 	const struct value *v = NULL;
 	const uint8_t *skipped;

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static enum il_decision judge(struct il_policy *policy, const char *json)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct il_action action = { .type = "delete_file", .cwd = "/home/u/p", .workspace = "/home/u/p",
 				    .home = "/home/u" };
 	struct il_judge_enforcer enforcer = { .filesystem = true, .network = true, .net_hosts = true,
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		"{\"path\":\"~/.ssh/id_rsa\"}" };
 	struct il_policy *narrow = NULL, *policy = NULL, *plain = NULL;
 	const char *yaml;
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct diag diag = { 0 };
 	size_t bad = 0;
 	int r;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct command_context context = {
 		.cwd = "/w", .workspace = "/w", .home = "/home/u", .field = "command"
 	};
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r = { 0 };
 	int e;
 

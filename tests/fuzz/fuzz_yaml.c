@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	auto_buf struct buf json = BUF_INIT((size_t)1 << 24);
 	const struct value *v;
 	struct yaml_doc doc = { 0 };

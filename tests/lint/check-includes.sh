@@ -29,4 +29,9 @@ for folder in $folders; do
 		done
 	done
 done
+# A local that is released by itself must hold "nothing" from its first line on.
+if grep -rnE 'auto_[a-z]+ [a-z_ ]+\*? ?[a-z_]+;$' --include='*.c' . | grep -v '^./build'; then
+	echo "a local that releases itself is not initialised"
+	bad=1
+fi
 exit $bad

@@ -51,7 +51,7 @@ static void every_spelling_of_a_delete_is_the_same_effect(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 		const struct effect *e;
 
@@ -71,7 +71,7 @@ static void what_cannot_be_known_is_opaque(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		arena_init(&a, (size_t)1 << 24);
@@ -90,7 +90,7 @@ static void everyday_commands_are_understood(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		arena_init(&a, (size_t)1 << 24);
@@ -115,7 +115,7 @@ static void shapes_of_attacks_are_noted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		arena_init(&a, (size_t)1 << 24);
@@ -127,7 +127,7 @@ static void shapes_of_attacks_are_noted(void **state)
 
 static void data_flows_from_a_read_to_a_host(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 	const struct effect *e;
 
@@ -151,7 +151,7 @@ static void a_script_is_wanted_and_then_followed(void **state)
 				.text = "rm -rf /srv/x\n", .n_text = 14 };
 	struct command_context context = { .cwd = WORKSPACE, .workspace = WORKSPACE, .home = HOME,
 					   .field = "command" };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 
 	(void)state;
@@ -177,7 +177,7 @@ static void text_made_to_be_slow_stays_within_bounds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(units); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		size_t n = strlen(units[i]);
 		int result;
 
@@ -194,7 +194,7 @@ static void text_made_to_be_slow_stays_within_bounds(void **state)
 static void paths_that_are_long_together_are_refused(void **state)
 {
 	static const struct command_context context = { .cwd = "/", .workspace = "/", .home = "/", .field = "command" };
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 	char text[12000];
 	size_t n = 3;
@@ -214,7 +214,7 @@ static void loops_in_loops_are_refused_and_not_run_through(void **state)
 {
 	static const struct command_context context = { .cwd = "/", .workspace = "/", .home = "/", .field = "command" };
 	char text[2048] = "";
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 
 	(void)state;
@@ -229,7 +229,7 @@ static void loops_in_loops_are_refused_and_not_run_through(void **state)
 
 static void braces_beyond_count_are_said_and_not_dropped(void **state)
 {
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 
 	(void)state;

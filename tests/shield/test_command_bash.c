@@ -43,7 +43,7 @@ static void words_are_the_words_of_bash(void **state)
 	if (system("command -v bash >/dev/null 2>&1") != 0)
 		skip();
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 		char text[1024], want[4096], got[4096] = "";
 		size_t n_want = bash_words(cases[i], want, sizeof(want)), n = 0;

@@ -94,7 +94,7 @@ static void every_spelling_has_the_same_effect(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		analyse(&a, cases[i].command, &r);
@@ -113,7 +113,7 @@ static void data_is_followed_to_its_sink(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 		bool found = false;
 
@@ -146,7 +146,7 @@ static void what_cannot_be_known_is_said(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		analyse(&a, cases[i].command, &r);
@@ -168,7 +168,7 @@ static void ordinary_commands_are_clear(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		auto_arena struct arena a;
+		auto_arena struct arena a = { 0 };
 		struct command_result r;
 
 		analyse(&a, cases[i], &r);
@@ -180,7 +180,7 @@ static void ordinary_commands_are_clear(void **state)
 static void nesting_and_length_are_bounded(void **state)
 {
 	static char deep[20000];
-	auto_arena struct arena a;
+	auto_arena struct arena a = { 0 };
 	struct command_result r;
 
 	(void)state;
