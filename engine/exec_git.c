@@ -1,7 +1,6 @@
 #include "engine/exec_git.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/engine.h"
@@ -49,15 +48,12 @@ static void add_name(struct git_args *g, const char *field)
 	add(g, text);
 }
 
-static void add_number(struct git_args *g, const char *format, int64_t n)
+static void add_number(struct git_args *g, const char *option, int64_t n)
 {
-	char *text = arena_alloc(&g->proposal->arena, 32);
+	const char *text = arena_printf(&g->proposal->arena, "%s%lld", option, (long long)n);
 
-	if (!text) {
+	if (!text)
 		g->failed = true;
-		return;
-	}
-	(void)snprintf(text, 32, "%s%lld", format, (long long)n);
 	add(g, text);
 }
 
