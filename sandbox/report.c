@@ -60,7 +60,7 @@ int il_sandbox_report_judge(const char *report_json, size_t n, enum il_sandbox_p
 	struct il_sandbox_judgement j = { .state = IL_SANDBOXED };
 	bool seen[IL_GUARANTEE_N_] = { false };
 	unsigned n_proved = 0, n_bad = 0;
-	const struct value *report, *probes;
+	const struct value *report = NULL, *probes, *alive;
 	int r;
 
 	arena_init(&a, (size_t)4 << 20);
@@ -86,6 +86,13 @@ int il_sandbox_report_judge(const char *report_json, size_t n, enum il_sandbox_p
 		if (n_bad == 1 && (proof == IL_PROOF_BROKEN || proof == IL_PROOF_NONE))
 			(void)snprintf(j.summary, sizeof(j.summary), "%s is %s", p->name,
 				proof == IL_PROOF_BROKEN ? "not blocked" : "not reported");
+	}
+	alive = value_get(report, "alive");
+	if (n_bad == 0 &&
+		(n_proved == 0 || !alive || alive->kind != VALUE_BOOL || !alive->boolean)) {
+		n_bad = 1;
+		(void)snprintf(j.summary, sizeof(j.summary), "%s",
+			n_proved == 0 ? "no probe proved anything" : "what must work did not");
 	}
 	if (n_bad > 0)
 		j.state = n_proved > 0 ? IL_SANDBOX_PARTIAL : IL_SANDBOX_UNSANDBOXED;

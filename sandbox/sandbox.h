@@ -114,9 +114,6 @@ struct il_sandbox_config {
 	const char *const *pass_env; /* names kept beside the profile's own */
 	size_t n_pass_env;
 };
-/* Strict JSON; unknown keys refused. Memory is the arena's. */
-IL_API int il_sandbox_config_from_json(struct arena *a, const char *json, size_t n,
-	struct il_sandbox_config *ret_config, struct diag *reterr_diag) MUST_CHECK;
 
 struct il_sandbox_plan; /* sandbox/plan.h */
 

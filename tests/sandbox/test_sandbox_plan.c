@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sandbox/apply.h"
+#include "sandbox/canary.h"
 #include "sandbox/plan.h"
 #include "sandbox/sandbox.h"
 
@@ -230,6 +231,44 @@ static void a_command_gets_exactly_its_places(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* A report with every probe of the agent profile in one status. */
+static void write_report(struct buf *b, const char *status, const char *alive)
+{
+	bool first = true;
+
+	buf_text(b, "{\"probes\":[");
+	for (const struct canary_probe *p = canary_probes; p->name; p++) {
+		if (!(p->profiles & 1u << IL_PROFILE_AGENT))
+			continue;
+		buf_printf(b, "%s{\"name\":\"%s\",\"status\":\"%s\"}", first ? "" : ",", p->name,
+			status);
+		first = false;
+	}
+	buf_printf(b, "],\"alive\":%s,\"verified\":true,\"status\":\"sandboxed\"}", alive);
+}
+
+static enum il_sandbox_state state_of(const char *status, const char *alive)
+{
+	auto_buf struct buf b = BUF_INIT(64 * 1024);
+	struct il_sandbox_judgement j;
+	struct diag diag;
+
+	write_report(&b, status, alive);
+	assert_int_equal(
+		il_sandbox_report_judge(buf_get_text(&b), b.size, IL_PROFILE_AGENT, &j, &diag), 0);
+	return j.state;
+}
+
+static void a_report_counts_by_its_probes_not_by_its_words(void **state)
+{
+	(void)state;
+	assert_int_equal(state_of("blocked", "true"), IL_SANDBOXED);
+	assert_int_equal(state_of("blocked", "false"), IL_SANDBOX_PARTIAL);
+	assert_int_equal(state_of("skipped", "true"), IL_SANDBOX_UNSANDBOXED);
+	assert_int_equal(state_of("failed", "true"), IL_SANDBOX_UNSANDBOXED);
+	assert_int_equal(state_of("fine", "true"), IL_SANDBOX_UNSANDBOXED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_host_needs_ports_only),
 		cmocka_unit_test(the_agent_has_no_file_socket_or_child),
 		cmocka_unit_test(a_command_gets_exactly_its_places),
+		cmocka_unit_test(a_report_counts_by_its_probes_not_by_its_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
